@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 from deltalake.schema import PrimitiveType
+from deltalake.transaction import AddAction
 
 from barnabas.pipeline.tables import delta_lake
 from barnabas.pipeline.tables.data_files import write_files
@@ -99,6 +100,31 @@ def test_files_of_one_name_in_several_partitions_are_all_read_and_rewritten(
     assert table.delete_rows({}, progress_of(1), "id = 0 AND day <> '3'") == 2
     assert sorted(row["id"] for row in table.read().collect()) == [0, 49, 50, 51]
     assert DeltaTable(tmp_path).to_pyarrow_table().num_rows == 4
+
+
+def test_a_table_of_delta_for_spark_with_directories_beyond_ascii_keeps_its_rows(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    location = str(tmp_path)
+    spark.sql(f"CREATE TABLE delta.`{location}` (id INT, city STRING) USING delta PARTITIONED BY (city)")
+    spark.sql(
+        f"INSERT INTO delta.`{location}` VALUES (1, 'Z\u00fcrich'), (2, 'Z\u00fcrich'), (3, 'plain'), (4, 'plain')"
+    )
+    # A directory need not have the name of its values.
+    (tmp_path / "other").mkdir()
+    pq.write_table(pa.table({"id": pa.array([5, 6], pa.int32())}), tmp_path / "other" / "0.parquet")
+    size = (tmp_path / "other" / "0.parquet").stat().st_size
+    added = AddAction("other/0.parquet", size, {"city": "\u65e5\u672c"}, 0, True, '{"numRecords":2}')
+    DeltaTable(location).create_write_transaction([added], "append", DeltaTable(location).schema(), ["city"])
+    table = DeltaLakeTable(spark, location)
+    with pytest.raises(TableError, match="can't remove the file city=Z\u00fcrich"):
+        table.delete_rows({}, progress_of(1), "id = 2")
+    with pytest.raises(TableError, match="can't remove the file city=Z\u00fcrich"):
+        table.replace(spark.range(1), progress_of(1))
+    assert table.delete_rows({}, progress_of(1), "id IN (4, 6)") == 2
+    expected = {1: "Z\u00fcrich", 2: "Z\u00fcrich", 3: "plain", 5: "\u65e5\u672c"}
+    assert {row["id"]: row["city"] for row in table.read().collect()} == expected
+    assert {row["id"]: row["city"] for row in DeltaTable(location).to_pyarrow_table().to_pylist()} == expected
 
 
 def test_a_commit_of_the_run_while_all_rows_are_replaced_refuses_the_replacement(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,6 +110,24 @@ def test_rows_in_a_divided_table_are_updated_by_key(spark: SparkSession, table_f
     assert rows == {id: 1 + id // 24 + (9 if id % 2 == 0 and id < 48 else 0) for id in range(50)}
     found = [days_and_users(file)[0] for file in data_files(location)]
     assert {len(days) for days in found} == {1}
+
+
+def test_partition_values_with_any_characters_outlive_a_compaction(
+    spark: SparkSession, table_format: str, tmp_path: Path
+) -> None:
+    # To Spark, a path with these characters may be a pattern.
+    location = str(tmp_path / "a{b,c}*[d]" / "site" / "views")
+    day, price = date(2026, 3, 1), Decimal("1.50")
+    cities = ["Z\u00fcrich", "\u65e5\u672c", "a b%41/{*}\\", None, "\u65e5" * 70, "x" * 300]
+    values = [(number, city, day if number else None, price) for number, city in enumerate(cities * 3)]
+    rows = spark.createDataFrame(values, "id INT, city STRING, day DATE, price DECIMAL(5, 2)")
+    table = open_table(spark, location, table_format, Layout(parse_divisions("city, day, price")))
+    for number in range(3):
+        table.append(rows.where(f"id DIV 6 = {number}").coalesce(1), progress_of("load", number + 1, 6))
+    table.compact()
+    # The other rows of the files that the compaction made are written again.
+    table.update(rows.where("id DIV 6 = 2"), ["id"], progress_of("load", 4, 6))
+    assert sorted(map(tuple, table.read().collect())) == values
 
 
 def test_a_layout_that_can_not_be_is_refused(spark: SparkSession, table_format: str, location: str) -> None:

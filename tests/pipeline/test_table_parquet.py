@@ -56,6 +56,14 @@ def seen_by_others(table: Path) -> list[int]:
     return sorted(row[0] for row in found)
 
 
+def test_a_table_whose_directory_looks_like_a_pattern_is_read(spark: SparkSession, tmp_path: Path) -> None:
+    table = open_table(spark, str(tmp_path / "a{b,c}*[d]"), "parquet", Layout(parse_divisions("_topic")))
+    table.append(rows_at(spark, 0, 10), progress_of(1))
+    table.append(rows_at(spark, 10, 20), progress_of(2))
+    cut(table, progress_of(3))
+    assert offsets_in(table) == list(range(15))
+
+
 def append(table: Table, progress: Progress) -> None:
     table.append(rows_at(shared_session(), 20, 30), progress)
 

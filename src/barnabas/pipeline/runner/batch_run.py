@@ -14,7 +14,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, ClassVar
 from uuid import uuid4
 
-from barnabas.clients.positions import Extents, clamped, is_before, is_reached, lag_of, latest_of, merged
+from barnabas.clients.positions import Extents, clamped, is_before, lag_of, latest_of, merged
 from barnabas.pipeline.runner.batch import BatchReport
 from barnabas.pipeline.runner.batch_size import BatchSizer
 from barnabas.pipeline.runner.checkpoint import Files
@@ -104,6 +104,10 @@ class BatchRun(ABC):
         Sets the figures' positions of all partitions to read, `_extents`, and `_targets`: the end offsets (None: no
         end). The batch thread calls it again when topics or partitions have appeared or disappeared.
         """
+
+    @abstractmethod
+    def _is_at_end(self) -> bool:
+        """Return whether the run has read up to `_targets`, as far as their records can still come."""
 
     @abstractmethod
     def _do_batch(self, starts: Offsets, ends: Offsets) -> BatchReport:
@@ -225,7 +229,7 @@ class BatchRun(ABC):
             began_s = time.monotonic()
             if began_s >= next_topics_s:
                 self._look_for_partitions()
-                next_topics_s = began_s + self._TOPICS_EVERY_S
+                next_topics_s = time.monotonic() + self._TOPICS_EVERY_S
             starts = self.figures.positions
             ends = starts if self._is_at_end() else self._next_ends(starts)
             if ends != starts:
@@ -241,9 +245,6 @@ class BatchRun(ABC):
             took_s = time.monotonic() - began_s
             next_after_s = min(self._sizer.trigger_s, _IDLE_S) if ends == starts else self._sizer.next_after_s(took_s)
             self._is_ending.wait(max(0.0, next_after_s - took_s))
-
-    def _is_at_end(self) -> bool:
-        return self._targets is not None and is_reached(self.figures.positions, self._targets)
 
     def _look_for_partitions(self) -> None:
         partitions = self._source.partitions(self._find_topics())

@@ -284,6 +284,9 @@ class Cluster:
                 if message is None:
                     continue
                 error = message.error()
+                if error is not None and error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED:
+                    # librdkafka looks for the coordinator of a group that this consumer does not use.
+                    continue
                 if error is not None and error.code() != KafkaError._PARTITION_EOF:
                     raise self._unavailable(error)
                 place = message.topic() or "", message.partition() or 0

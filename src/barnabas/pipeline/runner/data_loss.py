@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from barnabas.clients.positions import Extents, LostRange, lost_ranges, readable_marks
+from barnabas.clients.positions import Extents, Loss, LostRange, lost_ranges, readable_marks
 from barnabas.pipeline.job import TableOutput
 from barnabas.pipeline.runner.cluster import Cluster
 from barnabas.pipeline.runner.outputs import TableWriter, open_tables
@@ -101,12 +101,28 @@ def keep_losses(spark: SparkSession, plan: RunPlan, cluster_id: str, losses: Seq
     writer.write(rows, Span({}, {}, {}), Delivery.EXACTLY_ONCE)
 
 
-def resume_offsets(losses: Sequence[LostRange], positions: Offsets) -> Offsets:
-    """Return the resume offsets of partitions with lost ranges; the old position if the partition does not exist."""
+def resume_offsets(losses: Sequence[LostRange]) -> Offsets:
+    """Return the resume offsets of partitions with lost ranges; partitions that do not exist are left out."""
     result: Offsets = {}
     for loss in losses:
-        position = positions[loss.topic][loss.partition]
-        result.setdefault(loss.topic, {})[loss.partition] = (
-            position if loss.resume_offset is None else loss.resume_offset
-        )
+        if loss.resume_offset is not None:
+            result.setdefault(loss.topic, {})[loss.partition] = loss.resume_offset
+    return result
+
+
+def not_reported(losses: Sequence[LostRange], absent: Offsets) -> list[LostRange]:
+    """Return the losses without those that were reported when the partition was absent.
+
+    It is lost once, also if it is created again. Deletion by retention and another cluster are further losses.
+    """
+    further = (Loss.OVERTAKEN, Loss.OTHER_CLUSTER)
+    return [loss for loss in losses if loss.loss in further or loss.partition not in absent.get(loss.topic, {})]
+
+
+def absent_positions(losses: Sequence[LostRange]) -> Offsets:
+    """Return the positions of partitions that do not exist."""
+    result: Offsets = {}
+    for loss in losses:
+        if loss.loss is Loss.GONE:
+            result.setdefault(loss.topic, {})[loss.partition] = loss.start_offset
     return result

@@ -9,9 +9,10 @@ import json
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING
 
-from barnabas.clients.positions import Extents, clamped, earliest_of, merged
+from barnabas.clients.positions import Extents, LostRange, clamped, earliest_of, is_reached, merged
 from barnabas.pipeline.ingest.shared import SharedIngest
 from barnabas.pipeline.job import PLACE, Job, Mode, Parameters, TableInput, TableOutput, TopicInput, TopicOutput
 from barnabas.pipeline.runner.aggregates import KnownFiles, of_one_refresh
@@ -20,7 +21,14 @@ from barnabas.pipeline.runner.batch_run import BatchRun, QueryStoppedError
 from barnabas.pipeline.runner.batch_size import TRIGGER_S, BatchSizer
 from barnabas.pipeline.runner.checkpoint import Files
 from barnabas.pipeline.runner.cluster import Cluster, NoSuchTopicError
-from barnabas.pipeline.runner.data_loss import DataLossError, find_losses, keep_losses, resume_offsets
+from barnabas.pipeline.runner.data_loss import (
+    DataLossError,
+    absent_positions,
+    find_losses,
+    keep_losses,
+    not_reported,
+    resume_offsets,
+)
 from barnabas.pipeline.runner.dead_letters import DeadLetters
 from barnabas.pipeline.runner.freshness import Freshness
 from barnabas.pipeline.runner.inputs import input_topics, not_there, start_offsets
@@ -43,6 +51,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _STARTS_FILE = "starts.json"
+# Positions of partitions that did not exist at the last start: their loss is reported.
+_ABSENT_FILE = "absent.json"
 _SETTLE_S = 30.0
 # Interval at which a run that waits for others checks whether they, or the run itself, should end.
 _LOOK_S = 0.2
@@ -73,6 +83,7 @@ class JobRun(BatchRun):
         shared: SharedIngest | None = None,
         turns: Turns | None = None,
         apart_s: float = TRIGGER_S,
+        now_s: Callable[[], float] = time.monotonic,
     ) -> None:
         """Nothing is read or written yet.
 
@@ -88,6 +99,7 @@ class JobRun(BatchRun):
             shared: Reads topics for all jobs of the session; None: this is the only job.
             turns: Schedules the refreshes of all jobs of the session; None: this is the only job.
             apart_s: The least seconds between the starts of two batches, see `BatchSizer`.
+            now_s: The clock of the looks for partitions.
         """
         files = Files(plan.job_checkpoint, _store_of(spark, plan.job_checkpoint))
         super().__init__(plan.run, spark, files, cluster, BatchSizer(plan, quotas, apart_s), metrics, report, warn)
@@ -104,6 +116,12 @@ class JobRun(BatchRun):
         self._cluster_id = ""
         # The offsets at which the run's partitions start, found before its first batch.
         self._starts: Offsets = {}
+        # Partitions with a target that did not exist at the start, by topic.
+        self._awaited: dict[str, set[int]] = {}
+        # When the run last looked for partitions; and when one with a target was first missing, by topic.
+        self._now_s = now_s
+        self._looked_s = now_s()
+        self._missing_s: dict[str, dict[int, float]] = {}
         self._is_stale = True
         self.is_refresh_failing = False
         self._last_refresh_s = 0.0
@@ -134,6 +152,7 @@ class JobRun(BatchRun):
         return super().poll()
 
     def _begin(self) -> None:
+        self._looked_s = self._now_s()
         self._cluster_id = self._cluster.cluster_id()
         self._inputs = self._find_inputs()
         self._open_outputs()
@@ -147,6 +166,14 @@ class JobRun(BatchRun):
                 targets = clamped(_ends_of(self._extents), targets)
             if targets is not None:
                 self._targets = self._without_open_transactions(targets, self._extents, log_ends)
+                self._awaited = {topic: own.keys() - self._extents.get(topic, {}) for topic, own in targets.items()}
+        self._missing_s = {
+            topic: {
+                number: self._missing_s.get(topic, {}).get(number, self._looked_s)
+                for number in own.keys() - self._extents.get(topic, {}).keys() - self._awaited.get(topic, set())
+            }
+            for topic, own in (self._targets or {}).items()
+        }
         self._find_positions(self._extents)
 
     def _is_derivation_due(self) -> bool:
@@ -264,7 +291,8 @@ class JobRun(BatchRun):
         """Reset the job's progress to the plan's start, unless `is_dry`; return one line per change.
 
         Raises:
-            PlanError: a table can't be truncated, because its rows lack the positions of their records.
+            PlanError: an offset of the plan's start is below the partition's log start offset; or a table can't be
+                truncated, because its rows lack the positions of their records.
         """
         self._cluster_id = self._cluster.cluster_id()
         self._inputs = self._find_inputs()
@@ -272,6 +300,7 @@ class JobRun(BatchRun):
         extents = self._cluster.extents(self._inputs)
         wanted = start_offsets(self._cluster, self.plan.start, extents)
         if (named := self.plan.start.offsets) is not None:
+            _check_log_starts(wanted, extents)
             wanted = {
                 topic: {number: offset for number, offset in own.items() if number in named.get(topic, {})}
                 for topic, own in wanted.items()
@@ -391,20 +420,19 @@ class JobRun(BatchRun):
 
     # Start and end positions.
 
-    def _initial(self, extents: Extents, is_first: bool) -> Offsets:
+    def _initial(self, extents: Extents, is_first: bool, resumed: Offsets) -> Offsets:
         """Return the start offsets of partitions that the run has not read yet.
 
         The plan's start is resolved once and stored: until the first commit of each table, a failed batch or a kill
-        must not change it. Partitions that are created later start at their first record.
+        must not change it. Partitions that are created later, or again (`resumed`), start at their first record.
         """
-        if not self._starts:
-            found = start_offsets(self._cluster, self.plan.start, extents) if is_first else None
-            try:
-                if found is not None:
-                    self._files.write(_STARTS_FILE, json.dumps(found))
-                self._starts = found or parse_offsets(self._files.read(_STARTS_FILE) or "{}")
-            except OSError as error:
-                raise QueryStoppedError(f"{self._files.directory}: can't be used: {reason_of(error)}") from error
+        is_found = is_first and not self._starts
+        starts = start_offsets(self._cluster, self.plan.start, extents) if is_found else self._starts
+        starts = starts or self._stored(_STARTS_FILE)
+        if starts and (is_found or resumed):
+            starts = merged(starts, resumed)
+            self._store(_STARTS_FILE, starts)
+        self._starts = starts
         is_beyond = any(
             self._starts.get(topic, {}).get(number, 0) > extent.end_offset
             for topic, own in extents.items()
@@ -456,8 +484,13 @@ class JobRun(BatchRun):
                         result[topic][number] = end
         return result
 
-    def _check_losses(self, positions: Offsets, extents: Extents, progresses: list[Progress]) -> Offsets:
-        """Find and store lost ranges; return the resume offsets of their partitions.
+    def _check_losses(
+        self, positions: Offsets, extents: Extents, progresses: list[Progress], absent: Offsets
+    ) -> list[LostRange]:
+        """Return the lost ranges; store those that are new.
+
+        `absent` are the partitions that did not exist at the last start. They keep their positions: they may only be
+        missing from the metadata for a moment, for example after the start of a broker.
 
         Raises:
             DataLossError: records are lost, and the plan says to stop.
@@ -466,14 +499,27 @@ class JobRun(BatchRun):
         left = set(self._cluster.topics()) - self._inputs.keys()
         own = {topic: parts for topic, parts in positions.items() if topic not in left}
         losses = find_losses(self._cluster, self._cluster_id, own, extents, progresses)
-        if not losses:
-            return {}
-        if self.plan.on_data_loss is OnDataLoss.STOP:
-            raise DataLossError(self.plan.run, losses)
-        for loss in losses:
+        new = not_reported(losses, absent)
+        if new and self.plan.on_data_loss is OnDataLoss.STOP:
+            raise DataLossError(self.plan.run, new)
+        for loss in new:
             self._warn(f"{self.plan.run}: lost {loss}")
-        keep_losses(self._spark, self.plan, self._cluster_id, losses)
-        return resume_offsets(losses, positions)
+        if new:
+            keep_losses(self._spark, self.plan, self._cluster_id, new)
+        return losses
+
+    def _stored(self, name: str) -> Offsets:
+        """Return the offsets in a file of the checkpoint; empty if it does not exist."""
+        try:
+            return parse_offsets(self._files.read(name) or "{}")
+        except OSError as error:
+            raise QueryStoppedError(f"{self._files.directory}: can't be used: {reason_of(error)}") from error
+
+    def _store(self, name: str, offsets: Offsets) -> None:
+        try:
+            self._files.write(name, json.dumps(offsets))
+        except OSError as error:
+            raise QueryStoppedError(f"{self._files.directory}: can't be used: {reason_of(error)}") from error
 
     def _positions(self) -> Offsets:
         """Return the run's positions: for each topic, the least progress of the tables that have rows of it."""
@@ -495,14 +541,18 @@ class JobRun(BatchRun):
         places = [each.offsets for each in kept]
         positions = self._positions() if progress_file is None else progress_file.offsets
         noted = [each.progress for each in kept if each.progress is not None]
-        resumed = self._check_losses(positions, extents, noted)
+        absent = self._stored(_ABSENT_FILE)
+        losses = self._check_losses(positions, extents, noted, absent)
+        resumed = resume_offsets(losses)
+        initial = self._initial(extents, not any(places), resumed)
         if resumed:
             for writer in self._writers.values():
                 writer.rebase(self._spark, resumed)
             if progress_file is not None:
                 progress_file.rebase(resumed)
             positions = merged(positions, resumed)
-        initial = self._initial(extents, is_first=not any(places))
+        if (now_absent := absent_positions(losses)) != absent:
+            self._store(_ABSENT_FILE, now_absent)
         starts = {
             topic: {number: positions.get(topic, {}).get(number, initial[topic][number]) for number in partitions}
             for topic, partitions in extents.items()
@@ -526,6 +576,30 @@ class JobRun(BatchRun):
         )
 
     # While it runs.
+
+    def _is_at_end(self) -> bool:
+        """Return whether the run has read up to its targets, as far as their records can still come.
+
+        A run does not wait for partitions that were deleted meanwhile; one look without them does not tell, because
+        the metadata may be incomplete after the start of a broker. With `is_once` it does not wait for records that a
+        topic has lost either; up to the offsets of `until`, records may still be written.
+        """
+        if self._targets is None:
+            return False
+        positions = self.figures.positions
+        targets = {
+            topic: {
+                number: target
+                for number, target in own.items()
+                if self._looked_s - self._missing_s.get(topic, {}).get(number, inf) < self._TOPICS_EVERY_S
+            }
+            for topic, own in self._targets.items()
+        }
+        return is_reached(positions, clamped(targets, _ends_of(self._extents)) if self.plan.is_once else targets)
+
+    def _look_for_partitions(self) -> None:
+        self._looked_s = self._now_s()
+        super()._look_for_partitions()
 
     def _go_on(self) -> None:
         try:
@@ -593,6 +667,17 @@ def _expanded(job: Job, topics: tuple[str, ...], by_key: Collection[str] = (), k
 def _within(first: int, start: int, end: int) -> int:
     """Return a start offset; the partition's first offset if the start is not in the log."""
     return start if first <= start <= end else first
+
+
+def _check_log_starts(wanted: Offsets, extents: Extents) -> None:
+    """Raise PlanError if an offset is below a log start offset: the next run cannot read these records again."""
+    for topic, partitions in wanted.items():
+        for number, offset in partitions.items():
+            first = extents[topic][number].start_offset
+            if offset < first:
+                raise PlanError(
+                    f"{topic}-{number}: offset {offset} does not exist (any more): the first offset is {first}"
+                )
 
 
 def _earlier(wanted: Offsets, offsets: Offsets) -> Offsets:

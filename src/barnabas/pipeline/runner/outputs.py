@@ -101,7 +101,9 @@ class TableWriter:
             )
 
     def rebase(self, spark: SparkSession, offsets: Offsets) -> None:
-        """Commit other offsets at which the run resumes, without rows."""
+        """Commit other offsets at which the run resumes, without rows; nothing if the run has not committed yet."""
+        if self.progress is None:
+            return
         goes_back = any(
             offset < self.offsets.get(topic, {}).get(number, 0)
             for topic, partitions in offsets.items()

@@ -11,6 +11,7 @@ descriptions. The driver commits the descriptions. Readers do not see a file tha
 | none | the table's directory |
 | by column `day` with value `2026-11-28` | `day=2026-11-28/` |
 | null or an empty string | `day=__HIVE_DEFAULT_PARTITION__/` |
+| a value with a longer name than file systems allow | with `cuts_names`: the first 255 bytes of the name |
 
 Source: Delta protocol, partition value serialization, per-file statistics; Hive, names of partition directories.
 """
@@ -32,7 +33,8 @@ from urllib.parse import quote
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 # Characters that Spark escapes in the names of partition directories.
@@ -46,6 +48,8 @@ _OPEN_FILE_COUNT = 64
 _GENERATION = re.compile(
     r"\s*(?P<function>\w+)\s*\(\s*(?:`(?P<quoted>(?:[^`]|``)+)`|(?P<plain>[\w.]+))\s*(?P<more>[^()]*)\)\s*"
 )
+# The longest name of a directory in usual file systems and in HDFS.
+NAME_BYTES = 255
 COLUMN_OF_FILES = "file BINARY"
 
 
@@ -57,6 +61,8 @@ def absolute(location: str) -> str:
 
 SPARK_PATH = "substr(_metadata.file_path, locate('/', _metadata.file_path, locate('://', _metadata.file_path) + 3))"
 """The `path_of` a row's file, as SQL of Spark, which may change the scheme and the host of the address it reads."""
+NO_PATTERNS = {"__globPaths__": "false"}
+"""Option of Spark's readers: paths with `*` or `{` in them are no patterns."""
 # Characters that Java does not allow in the path of a URI. It does not escape others beyond ASCII.
 _NOT_IN_URI = re.compile(r"[\x00-\x20\"#%<>?\[\\\]^`{|}\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 
@@ -114,6 +120,7 @@ class FileSink:
         partition_columns: Columns whose values partition the rows into directories; the files do not contain them.
         sorted_by: Columns that a task sorts its rows by. It keeps all its rows in memory until its end.
         generated: Columns that the sink computes, each with Delta's expression for it.
+        cuts_names: Whether long names of directories are cut. Readers must then know the values from elsewhere.
     """
 
     directory: str
@@ -122,6 +129,7 @@ class FileSink:
     partition_columns: tuple[str, ...] = ()
     sorted_by: tuple[str, ...] = ()
     generated: Mapping[str, str] = field(default_factory=dict)
+    cuts_names: bool = False
 
     def open(self) -> FileWriter:
         """Return the writer of a task."""
@@ -226,6 +234,8 @@ class FileWriter:
                 self._finish(next(iter(self._open)))
             names = self._sink.partition_columns
             parts = [f"{_escaped(name)}={_escaped(text)}" for name, text in zip(names, value, strict=True)]
+            if self._sink.cuts_names:
+                parts = [part.encode()[:NAME_BYTES].decode(errors="ignore") for part in parts]
             path = "/".join([*parts, f"part-{uuid.uuid4()}.zstd.parquet"])
             if self._is_local:
                 os.makedirs(os.path.dirname(f"{self._sink.directory}/{path}"), exist_ok=True)
@@ -272,6 +282,35 @@ def write_files(rows: DataFrame, sink: Sink) -> list[DataFile]:
     # One struct column: PySpark resolves each column by name, with several JVM calls, and misreads dots in names.
     row = rows.select(F.struct("*").alias("row"))
     return files_in(row.mapInArrow(write, COLUMN_OF_FILES))
+
+
+def read_files(
+    spark: SparkSession, columns: StructType, paths: Sequence[str], file_column: str, directory: str = ""
+) -> DataFrame:
+    """Read Parquet files in Spark.
+
+    Args:
+        spark: The session.
+        columns: The columns to read; those that a file lacks are null.
+        paths: Addresses of the files. Spark does not expand patterns in them.
+        file_column: Name of a further column with each row's `path_of`.
+        directory: If given, the names of the directories below it have the values of partition columns. Spark puts
+            these columns after the others.
+    """
+    options = {"basePath": directory} if directory else {"recursiveFileLookup": "true"}
+    rows = spark.read.schema(columns).options(**options, **NO_PATTERNS).parquet(*paths)
+    return rows.selectExpr("*", f"{SPARK_PATH} AS {file_column}")
+
+
+def values_of_directories(path: str) -> list[tuple[str, str | None]]:
+    """Return the partition columns and values that Spark reads from the directories in a path."""
+    parts = (part.partition("=") for part in path.split("/")[:-1])
+    return [(_unescaped(name), None if text == _NULL_PARTITION else _unescaped(text)) for name, _, text in parts]
+
+
+def _unescaped(text: str) -> str:
+    # Spark takes each escaped byte as a character.
+    return re.sub("%([0-9A-Fa-f]{2})", lambda found: chr(int(found[1], 16)), text)
 
 
 def batch_of(files: Sequence[DataFile]) -> pa.RecordBatch:

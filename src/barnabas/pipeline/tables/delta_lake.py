@@ -23,10 +23,11 @@ import random
 import re
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from types import MappingProxyType
+from urllib.parse import quote, unquote
 
 import deltalake
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
@@ -35,7 +36,7 @@ from deltalake.transaction import AddAction, RemoveAction, create_table_with_add
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StringType, StructField, StructType
 
 from barnabas.pipeline.spark.object_stores import is_object_store, scheme_of
 from barnabas.pipeline.tables.columns import aligned, aligned_columns, merged, quoted
@@ -50,21 +51,29 @@ from barnabas.pipeline.tables.commit_rules import (
     without,
 )
 from barnabas.pipeline.tables.data_files import (
-    SPARK_PATH,
-    STATISTICS_COLUMN_COUNT,
+    NAME_BYTES,
     DataFile,
     FileSink,
     absolute,
     generated_column,
     path_of,
+    read_files,
+    values_of_directories,
     write_files,
+)
+from barnabas.pipeline.tables.delta_rules import (
+    check_features,
+    check_not_null,
+    check_removable,
+    check_rules,
+    is_removable,
+    schema_of,
 )
 from barnabas.pipeline.tables.layout import PLAIN, Division, Layout
 from barnabas.pipeline.tables.table import (
     FILE_COLUMN,
     Compaction,
     Progress,
-    RowsRefusedError,
     Scan,
     Table,
     TableError,
@@ -82,8 +91,6 @@ _PROPERTIES = {"delta.checkpointInterval": "10"}
 _INTERVAL = re.compile(r"interval\s+(\d+)\s+(second|minute|hour|day|week)s?", re.IGNORECASE)
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 7 * 86_400}
 _GENERATED = "delta.generationExpression"
-_CHECK = "delta.constraints."
-_INVARIANT = "delta.invariants"
 # Types and expressions of generated partition columns. Readers derive from the expressions which files a condition on
 # the source column can match.
 _GENERATIONS = {
@@ -181,7 +188,7 @@ class DeltaLakeTable(Table):
 
     def schema(self) -> StructType | None:
         table = self._latest()
-        return None if table is None else _schema_of(table)
+        return None if table is None else schema_of(table)
 
     def scan(self) -> Scan:
         return self._scan(self._there())
@@ -210,8 +217,8 @@ class DeltaLakeTable(Table):
             schema, partition_columns = self._new_schema(columns), self._layout.partition_names
         else:
             check_division(table.metadata().partition_columns, self._layout, self.location)
-            schema, partition_columns = _schema_of(table), table.metadata().partition_columns
-            self._check_rules(table)
+            schema, partition_columns = schema_of(table), table.metadata().partition_columns
+            check_rules(table, self.location)
         there = aligned_columns(columns, schema, self.location)
         generated = _generations(schema)
         sink = FileSink(
@@ -221,6 +228,7 @@ class DeltaLakeTable(Table):
             tuple(partition_columns),
             tuple(name for name in self._layout.sorted_by if name in there.names),
             generated,
+            cuts_names=True,
         )
         for name, text in generated.items():
             try:
@@ -235,7 +243,7 @@ class DeltaLakeTable(Table):
         def change(table: deltalake.DeltaTable | None) -> _Change:
             wanted = self._layout.partition_names
             if table is not None:
-                self._extend(table, aligned_columns(columns, _schema_of(table), self.location), progress)
+                self._extend(table, aligned_columns(columns, schema_of(table), self.location), progress)
                 wanted = table.metadata().partition_columns
             if any(list(file.partition) != wanted for file in files):
                 raise TableUnavailableError(
@@ -285,7 +293,7 @@ class DeltaLakeTable(Table):
                 return _Change(self._written(both, table), removed)
             new = aligned(rows, None, self.location)
             if self._has_layout(new, table):
-                return _Change(self._written(new, table), list(self._files_of(table)))
+                return _Change(self._written(new, table), self._names_of(_logged_files(table)[0]))
             return self._first(rows)
 
         self._commit(progress, change)
@@ -297,7 +305,7 @@ class DeltaLakeTable(Table):
         where: str = "",
         ends: Mapping[str, Mapping[int, int]] = MappingProxyType({}),
     ) -> int:
-        condition = where or rewind_condition(offsets, ends, _schema_of(self._there()), self.location)
+        condition = where or rewind_condition(offsets, ends, schema_of(self._there()), self.location)
         count = 0
 
         def change(table: deltalake.DeltaTable | None) -> _Change:
@@ -313,12 +321,20 @@ class DeltaLakeTable(Table):
         return count
 
     def compact(self) -> Compaction:
-        """Merge small files, like Delta's OPTIMIZE; the old files remain until `trim_history`."""
+        """Merge small files, like Delta's OPTIMIZE; the old files remain until `trim_history`.
+
+        Partitions that delta-rs can't compact are left as they are.
+        """
         before = len(self._there().file_uris())
         for last in range(_TRIES - 1, -1, -1):
             try:
                 table = self._there()
-                table.optimize.compact(target_size=self._layout.file_bytes, commit_properties=self._noted(table))
+                left_out = self._left_out(*_logged_files(table))
+                if left_out is not None:
+                    filters = [(name, "not in", sorted(texts)) for name, texts in left_out.items()]
+                    table.optimize.compact(
+                        filters or None, self._layout.file_bytes, commit_properties=self._noted(table)
+                    )
                 break
             except CommitFailedError as error:
                 if not last:
@@ -327,6 +343,28 @@ class DeltaLakeTable(Table):
             except (DeltaError, OSError) as error:
                 raise self._failure(error) from error
         return Compaction(before, len(self._there().file_uris()))
+
+    def _left_out(self, paths: Sequence[str], values: pa.Table) -> dict[str, set[str]] | None:
+        """Return the values, by partition column, whose partitions delta-rs can't compact; None: it can't any.
+
+        It can't create directories with long names, and can't remove some files of other programs. Its filters only
+        compare texts.
+        """
+        columns = {name: values[name] for name in values.column_names if pa.types.is_string(values[name].type)}
+        result: dict[str, set[str]] = {}
+        if not is_object_store(self._uri):
+            for name, texts in columns.items():
+                if long := {text for text in texts.unique().to_pylist() if text and _has_long_name(name, text)}:
+                    result[name] = long
+        for place, path in enumerate(paths):
+            if not is_removable(path):
+                own = [(name, text) for name, texts in columns.items() if (text := texts[place].as_py())]
+                if not own:
+                    return None
+                # The cause, if it is one of the values.
+                name, text = max(own, key=lambda each: not each[1].isascii())
+                result.setdefault(name, set()).add(text)
+        return result
 
     def trim_history(self) -> None:
         """Delete files that only expired versions use, and expired log files, by the table's retention properties."""
@@ -367,14 +405,8 @@ class DeltaLakeTable(Table):
         except (DeltaError, OSError) as error:
             self._table = None
             raise self._failure(error) from error
-        if (
-            self._table is not None
-            and self._table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none"
-        ):
-            raise TableError(
-                f"{self.location}: the table uses the Delta feature columnMapping, which is not supported: rewrite it "
-                "without the feature (CREATE TABLE ... AS SELECT), or load into a new table"
-            )
+        if self._table is not None:
+            check_features(self._table, self.location)
         return self._table
 
     def _there(self) -> deltalake.DeltaTable:
@@ -385,33 +417,43 @@ class DeltaLakeTable(Table):
 
     def _scan(self, table: deltalake.DeltaTable) -> Scan:
         """Return the files of a version."""
-        files, schema, root = self._files_of(table), _schema_of(table), self._root
+        paths, values = _logged_files(table)
+        places = {name: place for place, name in enumerate(self._names_of(paths))}
+        schema, divided_by = schema_of(table), values.column_names
+        stored = StructType([field for field in schema.fields if field.name not in divided_by])
 
         def read(names: Collection[str]) -> DataFrame:
             if not names:
                 rows = self._spark.createDataFrame([], schema)
                 return rows.selectExpr("*", f"CAST(NULL AS STRING) AS {FILE_COLUMN}")
-            reader = self._spark.read.schema(schema).option("basePath", root)
-            rows = reader.parquet(*(f"{root}/{files[name]}" for name in names))
-            # Spark puts partition columns at the end.
-            columns = map(quoted, schema.names) if table.metadata().partition_columns else ["*"]
-            return rows.selectExpr(*columns, f"{SPARK_PATH} AS {FILE_COLUMN}")
+            own = [places[name] for name in names]
+            own_paths, own_values = [unquote(paths[place]) for place in own], values.take(own)
+            files = [f"{self._root}/{path}" for path in own_paths]
+            if not divided_by:
+                return read_files(self._spark, schema, files, FILE_COLUMN)
+            if _are_directory_names(own_paths, own_values):
+                # Faster than the join; and for a condition on these columns, Spark does not read all files.
+                rows = read_files(self._spark, schema, files, FILE_COLUMN, self._root)
+            else:
+                by_file = own_values.add_column(0, FILE_COLUMN, pa.array(names, pa.string()))
+                kinds = StructType([StructField(FILE_COLUMN, StringType()), *(schema[name] for name in divided_by)])
+                rows = read_files(self._spark, stored, files, FILE_COLUMN)
+                rows = rows.join(F.broadcast(self._spark.createDataFrame(by_file, kinds)), FILE_COLUMN, "left")
+            return rows.select(*map(quoted, schema.names), FILE_COLUMN)
 
-        return Scan(files.keys(), read)
+        return Scan(places.keys(), read)
 
-    def _files_of(self, table: deltalake.DeltaTable) -> dict[str, str]:
-        """Return the paths of a version's files, relative to the table's directory, by the files' names."""
-        root = table.table_uri.removeprefix("file://").rstrip("/") + "/"
-        paths = [uri.removeprefix("file://").removeprefix(root) for uri in table.file_uris()]
+    def _names_of(self, paths: Iterable[str]) -> list[str]:
+        """Return the names of files in a `Scan`, for their paths in the log."""
         # Whole paths: a converted table may have files of the same name in several partitions.
-        return {path_of(f"{self._root}/{path}"): path for path in paths}
+        return [path_of(f"{self._root}/{unquote(path)}") for path in paths]
 
     # Writing.
 
     def _prepared(self, rows: DataFrame, table: deltalake.DeltaTable, progress: Progress) -> DataFrame:
         """Add new columns to the table, and return rows aligned with its columns."""
         check_division(table.metadata().partition_columns, self._layout, self.location)
-        schema = _schema_of(table)
+        schema = schema_of(table)
         # Narrower numbers are widened to the table's type; wider numbers are rejected.
         new = aligned(aligned(rows, schema, self.location, widens=True), schema, self.location)
         self._extend(table, new.schema, progress)
@@ -419,7 +461,7 @@ class DeltaLakeTable(Table):
 
     def _extend(self, table: deltalake.DeltaTable, columns: StructType, progress: Progress) -> None:
         """Add the columns and the fields of nested objects that the table lacks."""
-        schema = _schema_of(table)
+        schema = schema_of(table)
         wanted = merged(schema, columns).toNullable()
         if wanted != merged(None, schema).toNullable():
             # delta-rs would drop NOT NULL from a column that is nullable here.
@@ -432,47 +474,6 @@ class DeltaLakeTable(Table):
             table.update_incremental()
             # Another writer may have made this commit of the run before the columns were added.
             self._checked(table, progress)
-
-    def _check_rules(self, table: deltalake.DeltaTable) -> None:
-        """Raise TableError if a table made elsewhere has rules for its rows that this module does not check."""
-        checks = [name for name in table.metadata().configuration if name.startswith(_CHECK)]
-        if checks:
-            raise TableError(
-                f"{self.location}: the table has the CHECK constraint {checks[0].removeprefix(_CHECK)}, which is not "
-                "supported: drop it (ALTER TABLE ... DROP CONSTRAINT), or load into a new table"
-            )
-        for field in _schema_of(table).fields:
-            if _INVARIANT in field.metadata:
-                raise TableError(
-                    f"{self.location}: column {field.name} has an invariant, which is not supported: load into a new "
-                    "table"
-                )
-            if isinstance(field.dataType, StructType) and not all(_are_nullable(field.dataType)):
-                raise TableError(
-                    f"{self.location}: column {field.name} has a field that is NOT NULL, which is not supported: load "
-                    "into a new table"
-                )
-
-    def _check_not_null(self, table: deltalake.DeltaTable, files: Sequence[DataFile]) -> None:
-        """Raise RowsRefusedError if files have a null in a column that is NOT NULL."""
-        from pyspark.sql.types import AtomicType
-
-        schema = _schema_of(table)
-        fields = [field for field in schema.fields if not field.nullable]
-        # Lists, objects, and columns after the first ones have no count.
-        is_flat = all(isinstance(field.dataType, AtomicType) for field in schema.fields)
-        are_counted = is_flat and len(schema) <= STATISTICS_COLUMN_COUNT
-        for file in files if fields else ():
-            null_counts = json.loads(file.statistics)["nullCount"]
-            for name in (field.name for field in fields):
-                count = int(file.partition[name] is None) if name in file.partition else null_counts.get(name)
-                if count is None and are_counted:
-                    raise TableError(
-                        f"{self.location}: column {name} is NOT NULL, and the rows lack it: drop NOT NULL (ALTER TABLE "
-                        "... ALTER COLUMN ... DROP NOT NULL)"
-                    )
-                if count:
-                    raise RowsRefusedError(f"column {name} of the table is NOT NULL")
 
     def _new_schema(self, columns: StructType) -> StructType:
         """Return the schema of a table that is created for rows of these columns."""
@@ -490,7 +491,7 @@ class DeltaLakeTable(Table):
 
     def _written(self, rows: DataFrame, table: deltalake.DeltaTable) -> list[DataFile]:
         """Write rows from `_prepared` to files."""
-        return self._files(rows, _schema_of(table), table.metadata().partition_columns)
+        return self._files(rows, schema_of(table), table.metadata().partition_columns)
 
     def _files(self, rows: DataFrame, schema: StructType, partition_columns: Sequence[str]) -> list[DataFile]:
         generated = _generations(schema)
@@ -503,15 +504,13 @@ class DeltaLakeTable(Table):
         rows = rows.withColumns(absent).withColumns({name: F.expr(text) for name, text in generated.items()})
         if wanted := [name for name in self._layout.sorted_by if name in rows.columns]:
             rows = rows.sortWithinPartitions(*map(quoted, (*partition_columns, *wanted)))
-        return write_files(rows, FileSink(self._uri, self._store, None, tuple(partition_columns)))
+        return write_files(rows, FileSink(self._uri, self._store, None, tuple(partition_columns), cuts_names=True))
 
     def _has_layout(self, rows: DataFrame, table: deltalake.DeltaTable) -> bool:
         """Return whether a table has the columns of rows and the layout's partition columns."""
         if table.metadata().partition_columns != self._layout.partition_names:
             return False
-        there, new = (
-            {field.name: field.dataType for field in each.fields} for each in (_schema_of(table), rows.schema)
-        )
+        there, new = ({field.name: field.dataType for field in each.fields} for each in (schema_of(table), rows.schema))
         return there == new
 
     def _commit(
@@ -534,7 +533,7 @@ class DeltaLakeTable(Table):
             table = self._latest()
             history = self._checked(table, progress)
             if table is not None:
-                self._check_rules(table)
+                check_rules(table, self.location)
             writer = uuid.uuid4().hex
             note = _Note(
                 history.base, {**history.runs, progress.run: progress}, {**history.writers, progress.run: writer}
@@ -542,7 +541,7 @@ class DeltaLakeTable(Table):
             try:
                 made = change(table)
                 if table is not None and made.replaced_by is None:
-                    self._check_not_null(table, made.added)
+                    check_not_null(table, made.added, self.location)
                 self._put(table, made, note, progress, race_retries)
                 return
             except (DeltaError, OSError) as error:
@@ -577,6 +576,7 @@ class DeltaLakeTable(Table):
                 # delta-rs replaces the newest version, not the one that was checked.
                 table.update_incremental()
                 self._checked(table, progress)
+                check_removable(_logged_files(table)[0], self.location)
             create_table_with_add_actions(
                 self._uri,
                 _delta_schema(made.replaced_by),
@@ -589,9 +589,14 @@ class DeltaLakeTable(Table):
             )
             return
         assert table is not None
-        paths = self._files_of(table) if made.removed else {}
+        removed: list[str] = []
+        if made.removed:
+            paths = _logged_files(table)[0]
+            path_by_name = dict(zip(self._names_of(paths), paths, strict=True))
+            removed = [path_by_name[name] for name in made.removed]
+            check_removable(removed, self.location)
         table.create_write_transaction(
-            [*added, *(RemoveAction(paths[name], True, now_ms) for name in made.removed)],
+            [*added, *(RemoveAction(unquote(path), True, now_ms) for path in removed)],
             "append",
             table.schema(),
             partition_by=table.metadata().partition_columns,
@@ -670,21 +675,33 @@ class DeltaLakeTable(Table):
         return TableError(f"{self.location}: the store refuses: {shown}")
 
 
-def _schema_of(table: deltalake.DeltaTable) -> StructType:
-    return StructType.fromJson(json.loads(table.schema().to_json()))
+def _logged_files(table: deltalake.DeltaTable) -> tuple[list[str], pa.Table]:
+    """Return the paths of a version's files, as they are in the log, and the files' values of partition columns."""
+    found, names = pa.table(table.get_add_actions(flatten=True)), table.metadata().partition_columns
+    return found["path"].to_pylist(), found.select([f"partition.{name}" for name in names]).rename_columns(names)
+
+
+def _has_long_name(column: str, text: str) -> bool:
+    """Return whether delta-rs would give a partition's directory a name that file systems refuse."""
+    # It escapes each byte of a character beyond ASCII.
+    return len(quote(f"{column}={text}", safe="=")) > NAME_BYTES
+
+
+def _are_directory_names(paths: Sequence[str], values: pa.Table) -> bool:
+    """Return whether Spark reads the files' values of partition columns from the names of their directories.
+
+    Each writer escapes other characters in these names, and need not use the values.
+    """
+    texts = zip(*(values[name].cast(pa.string()).to_pylist() for name in values.column_names), strict=True)
+    return all(
+        values_of_directories(path) == list(zip(values.column_names, own, strict=True))
+        for path, own in zip(paths, texts, strict=True)
+    )
 
 
 def _generations(schema: StructType) -> dict[str, str]:
     """Return the generated columns of a table, each with its SQL expression."""
     return {field.name: field.metadata[_GENERATED] for field in schema.fields if _GENERATED in field.metadata}
-
-
-def _are_nullable(columns: StructType) -> Iterator[bool]:
-    """Yield for each field, and each field of objects within, whether it is nullable."""
-    for field in columns.fields:
-        yield field.nullable
-        if isinstance(field.dataType, StructType):
-            yield from _are_nullable(field.dataType)
 
 
 def _delta_schema(schema: StructType) -> deltalake.Schema:

@@ -50,7 +50,7 @@ from barnabas.pipeline.tables.commit_rules import (
     updated,
     without,
 )
-from barnabas.pipeline.tables.data_files import SPARK_PATH, write_files
+from barnabas.pipeline.tables.data_files import read_files, write_files
 from barnabas.pipeline.tables.iceberg_catalogs import CatalogEntry, is_locked
 from barnabas.pipeline.tables.iceberg_files import (
     IcebergSink,
@@ -341,9 +341,7 @@ class IcebergTable(Table):
         if other := [task.file for task in tasks if task.file.file_format.value != "PARQUET"]:
             raise TableError(f"{self.location}: the table has files in {other[0].file_format.value}: only Parquet is")
         # Not from directory names: the files contain the partition columns.
-        reader = self._spark.read.schema(columns).option("recursiveFileLookup", "true")
-        rows = reader.parquet(*(task.file.file_path for task in tasks))
-        return rows.selectExpr(*map(quoted, columns.names), f"{SPARK_PATH} AS {FILE_COLUMN}")
+        return read_files(self._spark, columns, [task.file.file_path for task in tasks], FILE_COLUMN)
 
     def _groups(
         self, table: pyiceberg.Table, tasks: Sequence[pyiceberg.FileScanTask]

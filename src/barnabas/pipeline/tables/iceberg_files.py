@@ -31,7 +31,7 @@ from pyiceberg.transforms import IdentityTransform, TimeTransform, VoidTransform
 from pyiceberg.typedef import Record
 from pyiceberg.types import DateType, TimestampType, TimestamptzType
 
-from barnabas.pipeline.tables.data_files import COLUMN_OF_FILES, DataFile, batch_of, files_in, path_of
+from barnabas.pipeline.tables.data_files import COLUMN_OF_FILES, NAME_BYTES, DataFile, batch_of, files_in, path_of
 from barnabas.pipeline.tables.table import TableError
 
 if TYPE_CHECKING:
@@ -161,7 +161,9 @@ class IcebergWriter:
                     self._finish(next(iter(self._open)))
                 name = f"{uuid.uuid4()}.parquet"
                 if values:
-                    name = f"{self._spec.partition_to_path(Record(*values), self._metadata.schema())}/{name}"
+                    directory = self._spec.partition_to_path(Record(*values), self._metadata.schema())
+                    # The manifest has the values.
+                    name = "/".join([*(part[:NAME_BYTES] for part in directory.split("/")), name])
                 path = self._locations.new_data_location(name)
                 output = self._io.new_output(path)
                 self._open[values] = path, ParquetFormatWriter(output, self._schema, self._metadata.properties)

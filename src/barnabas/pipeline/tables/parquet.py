@@ -47,7 +47,7 @@ from barnabas.pipeline.tables.commit_rules import (
     rewind_condition,
     without,
 )
-from barnabas.pipeline.tables.data_files import DataFile, FileSink, absolute, write_files
+from barnabas.pipeline.tables.data_files import NO_PATTERNS, DataFile, FileSink, absolute, write_files
 from barnabas.pipeline.tables.layout import PLAIN, Layout
 from barnabas.pipeline.tables.table import (
     COMMIT_COLUMN,
@@ -304,7 +304,7 @@ class ParquetTable(Table):
         with_commit = StructType([*schema.fields, StructField(COMMIT_COLUMN, StringType())])
         if not names:
             return self._spark.createDataFrame([], with_commit)
-        reader = self._spark.read.schema(with_commit).option("basePath", f"file:{self._directory}")
+        reader = self._spark.read.schema(with_commit).options(basePath=f"file:{self._directory}", **NO_PATTERNS)
         rows = reader.parquet(*(f"file:{self._directory / name}" for name in names))
         # Spark puts partition columns last.
         return rows.select(*(quoted(name) for name in with_commit.names))

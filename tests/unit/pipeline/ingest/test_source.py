@@ -68,6 +68,12 @@ def test_a_read_without_progress_ends_after_an_error_or_a_longer_time(monkeypatc
     assert list(reading(monkeypatch).read(0)) == []
 
 
+def test_a_reader_needs_no_right_on_its_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = message(-1, KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED))
+    own = reading(monkeypatch, [refused], [message(0), end_at(5)])
+    assert [records.offsets for records in own.read(0)] == [[0]]
+
+
 def test_an_offset_that_is_gone_ends_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
     gone = message(0, KafkaError(KafkaError._AUTO_OFFSET_RESET))
     with pytest.raises(ReadError, match="partition t-0: offset 0 is out of range"):

@@ -4,7 +4,7 @@ from typing import cast
 
 from barnabas.clients.positions import Extent, Loss, LostRange
 from barnabas.pipeline.runner.cluster import Cluster
-from barnabas.pipeline.runner.data_loss import find_losses, resume_offsets
+from barnabas.pipeline.runner.data_loss import find_losses, not_reported, resume_offsets
 from barnabas.pipeline.tables.table import Mark, Progress
 
 
@@ -45,8 +45,14 @@ def test_a_partition_goes_on_at_its_first_record_even_where_that_is_0():
         LostRange("t", 1, Loss.GONE, 8, 8, None),
         LostRange("u", 0, Loss.OVERTAKEN, 3, 5, 5),
     ]
-    positions = {"t": {0: 7, 1: 8}, "u": {0: 3}}
-    assert resume_offsets(found, positions) == {"t": {0: 0, 1: 8}, "u": {0: 5}}
+    assert resume_offsets(found) == {"t": {0: 0}, "u": {0: 5}}
+
+
+def test_a_partition_that_was_absent_is_lost_once():
+    losses = [LostRange("t", number, loss, 8, 8, 9) for number, loss in enumerate(Loss)]
+    absent = dict.fromkeys(range(len(losses)), 8)
+    assert [each.loss for each in not_reported(losses, {"t": absent})] == [Loss.OVERTAKEN, Loss.OTHER_CLUSTER]
+    assert not_reported(losses, {"u": absent}) == losses
 
 
 class Log:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from barnabas.pipeline.tables import data_files
-from barnabas.pipeline.tables.data_files import DataFile, FileSink, generated_column, path_of
+from barnabas.pipeline.tables.data_files import DataFile, FileSink, generated_column, path_of, values_of_directories
 
 TIMES = [datetime(2026, 3, 1, 23, 5, tzinfo=UTC), None, datetime(1969, 12, 31, 0, 59, 59, 999_999, tzinfo=UTC)]
 ROWS = pa.table(
@@ -73,6 +73,30 @@ def test_a_file_has_the_rows_of_one_combination_of_partition_values(tmp_path: Pa
         assert found.read()["id"].to_pylist() == [number, number]
         assert found.schema_arrow.names == ["id", "time", "text"]
         assert (file.row_count, file.size_bytes) == (2, (tmp_path / file.path).stat().st_size)
+
+
+@pytest.mark.parametrize(
+    ("path", "values"),
+    [
+        ("part.parquet", []),
+        ("other/part.parquet", [("other", "")]),
+        ("day=1/country=a b%25%/part.parquet", [("day", "1"), ("country", "a b%%")]),
+        ("day=__HIVE_DEFAULT_PARTITION__/part.parquet", [("day", None)]),
+        ("a%3Db=c=d/part.parquet", [("a=b", "c=d")]),
+        ("city=Z\u00fcrich/part.parquet", [("city", "Z\u00fcrich")]),
+        ("city=Z%C3%bcrich/part.parquet", [("city", "Z\u00c3\u00bcrich")]),
+    ],
+)
+def test_spark_takes_partition_values_from_directories(path: str, values: list[tuple[str, str | None]]) -> None:
+    assert values_of_directories(path) == values
+
+
+@pytest.mark.parametrize(("value", "length"), [("x" * 300, 255), ("\u65e5" * 100, 253), ("x" * 251, 255)], ids=range(3))
+def test_a_long_partition_value_has_a_directory_with_a_short_name(tmp_path: Path, value: str, length: int) -> None:
+    sink = FileSink(str(tmp_path), {}, None, ("day",), cuts_names=True)
+    (file,) = written(sink, pa.table({"day": [value], "id": [1]}))
+    assert (file.partition, len(file.path.partition("/")[0].encode())) == ({"day": value}, length)
+    assert pq.ParquetFile(tmp_path / file.path).read().num_rows == 1
 
 
 def test_a_generated_column_that_rows_have_gets_the_generated_value(tmp_path: Path) -> None:

@@ -1,25 +1,30 @@
 """Commits of Delta tables without Spark."""
 
+import json
 import os
 import threading
 from collections.abc import Callable, Sequence
 from math import inf
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import deltalake
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import Field, Schema
 from deltalake.schema import PrimitiveType
 from deltalake.schema import StructType as DeltaStruct
+from deltalake.transaction import RemoveAction
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from barnabas.pipeline.tables.data_files import STATISTICS_COLUMN_COUNT
 from barnabas.pipeline.tables.delta_lake import DeltaLakeTable
-from barnabas.pipeline.tables.layout import Layout
-from barnabas.pipeline.tables.table import Progress, RowsRefusedError, TableError, TableMovedError
+from barnabas.pipeline.tables.delta_rules import check_removable
+from barnabas.pipeline.tables.layout import Layout, parse_divisions
+from barnabas.pipeline.tables.table import Compaction, Progress, RowsRefusedError, TableError, TableMovedError
 
 COLUMNS = StructType().add("x", LongType())
 NO_SESSION: Any = None
@@ -84,6 +89,91 @@ def test_a_commit_of_the_run_before_new_columns_are_added_refuses_the_later_one(
     assert first.schema() == StructType([*COLUMNS, StructField("user", StringType())])
     first.append_files([], COLUMNS, progress_of(3))
     assert second.progress("load") == progress_of(3)
+
+
+def logged_elsewhere(location: Path, columns: Sequence[str], *files: tuple[str, Sequence[str | None]]) -> None:
+    """Make a table, divided by columns, with one row in each file; its log has the paths as they are."""
+    fields = [Field("city", STRING), Field("user", STRING), Field("day", LONG), Field("x", LONG)]
+    deltalake.DeltaTable.create(location, Schema(fields), partition_by=list(columns))
+    actions: list[dict[str, object]] = [{"commitInfo": {"operation": "WRITE", "operationParameters": {}}}]
+    for number, (path, values) in enumerate(files):
+        file = location / unquote(path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"x": [number]}), file)
+        partition = dict(zip(columns, values, strict=True))
+        facts = {"path": path, "partitionValues": partition, "size": file.stat().st_size}
+        actions.append({"add": {**facts, "modificationTime": 0, "dataChange": True, "stats": '{"numRecords":1}'}})
+    text = "\n".join(json.dumps(each, ensure_ascii=False) for each in actions)
+    (location / "_delta_log" / f"{1:020}.json").write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("directory", "is_removed"),
+    [
+        # As delta-rs and therefore Barnabas log a directory in UTF-8, and the directory of a compaction by delta-rs.
+        ("city=Z%C3%BCrich", True),
+        ("city=Z%25C3%25BCrich", True),
+        ("city=a%20b%2523+&'(c)'@,;:=!$_-.~", True),
+        # As Delta for Spark logs it.
+        ("city=Z\u00fcrich", False),
+        ("city=Z%c3%bcrich", False),
+        ("city=a b", False),
+        ("city=%61", False),
+    ],
+)
+def test_files_that_delta_rs_can_not_remove_are_refused(tmp_path: Path, directory: str, is_removed: bool) -> None:
+    logged_elsewhere(tmp_path, ["city"], (f"{directory}/0.parquet", ["Z\u00fcrich"]))
+    found = deltalake.DeltaTable(tmp_path)
+    (path,) = pa.table(found.get_add_actions())["path"].to_pylist()
+    found.create_write_transaction([RemoveAction(unquote(path), True, 1)], "append", found.schema(), ["city"])
+    assert (deltalake.DeltaTable(tmp_path).file_uris() == []) == is_removed
+    if is_removed:
+        check_removable([path], "table")
+    else:
+        with pytest.raises(TableError, match="can't remove"):
+            check_removable([path], "table")
+
+
+ZURICH = "Z\u00fcrich"
+ST_JOHNS = "St. John's"
+
+
+@pytest.mark.parametrize(
+    ("columns", "removable", "other", "count_after"),
+    [
+        (["city"], ("city=Bern", ["Bern"]), (f"city={ZURICH}", [ZURICH]), 3),
+        (["city"], ("city=Bern", ["Bern"]), (f"city=no {ST_JOHNS}", [ST_JOHNS]), 3),
+        # Only the value that is the cause.
+        (["city", "user"], ("city=Bern/user=u", ["Bern", "u"]), (f"city=Bern/user={ZURICH}", ["Bern", ZURICH]), 3),
+        (["city", "user"], ("city=Bern/user=u", ["Bern", "u"]), (f"a b/{ZURICH}", [None, ZURICH]), 3),
+        # Nothing says which partitions delta-rs is to leave out.
+        (["city"], ("city=Bern", ["Bern"]), (ZURICH, [None]), 4),
+        (["day"], ("day=1", ["1"]), (ZURICH, ["2"]), 4),
+        ([], (".", []), (ZURICH, []), 4),
+    ],
+)
+def test_partitions_with_files_that_delta_rs_can_not_remove_are_not_compacted(
+    tmp_path: Path,
+    columns: list[str],
+    removable: tuple[str, list[str]],
+    other: tuple[str, list[str | None]],
+    count_after: int,
+) -> None:
+    files = [(f"{directory}/{number}.parquet", values) for directory, values in (removable, other) for number in "01"]
+    logged_elsewhere(tmp_path, columns, *((path.removeprefix("./"), values) for path, values in files))
+    assert DeltaLakeTable(NO_SESSION, str(tmp_path)).compact() == Compaction(4, count_after)
+    table = deltalake.DeltaTable(tmp_path)
+    assert sorted(table.to_pyarrow_table()["x"].to_pylist()) == [0, 1, 2, 3]
+    # A vacuum deletes the files that were merged, and no others.
+    deleted = table.vacuum(0, dry_run=True, enforce_retention_duration=False, full=True)
+    assert len(deleted) == (2 if count_after == 3 else 0)
+
+
+def test_rows_are_appended_to_a_table_with_files_that_delta_rs_can_not_remove(tmp_path: Path) -> None:
+    logged_elsewhere(tmp_path, ["city"], (f"city={ZURICH}/0.parquet", [ZURICH]), (f"city={ZURICH}/1.parquet", [ZURICH]))
+    table = DeltaLakeTable(NO_SESSION, str(tmp_path))
+    appended(table, pa.table({"city": [ZURICH], "x": [2]}), progress_of(1))
+    assert sorted(deltalake.DeltaTable(tmp_path).to_pyarrow_table()["x"].to_pylist()) == [0, 1, 2]
 
 
 def appended(table: DeltaLakeTable, rows: pa.Table, progress: Progress) -> None:
@@ -164,6 +254,20 @@ def test_rows_with_a_null_in_a_column_that_is_not_null_are_refused(tmp_path: Pat
         appended(table, good.drop_columns("x"), progress_of(3))
     assert raised.type is TableError
     assert deltalake.DeltaTable(tmp_path).to_pyarrow_table().num_rows == 4
+
+
+def test_partitions_with_long_names_are_not_compacted(tmp_path: Path) -> None:
+    table = DeltaLakeTable(NO_SESSION, str(tmp_path), Layout(parse_divisions("city, user")))
+    # delta-rs escapes each character of the first city as nine.
+    values = [("\u65e5" * 70, "u"), ("x" * 300, "u"), ("Z\u00fcrich", "u"), ("Z\u00fcrich", "y" * 300)]
+    rows = pa.table({"city": [city for city, _ in values], "user": [user for _, user in values], "x": range(4)})
+    for sequence in (1, 2):
+        appended(table, rows, progress_of(sequence))
+    assert table.compact() == Compaction(8, 7)
+    found = deltalake.DeltaTable(tmp_path).to_pyarrow_table().to_pylist()
+    assert sorted((row["x"], row["city"], row["user"]) for row in found) == sorted(
+        (number, *value) for number, value in enumerate(values) for _ in range(2)
+    )
 
 
 @pytest.mark.parametrize("made_with", [None, inf])

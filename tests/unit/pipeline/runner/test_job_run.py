@@ -1,0 +1,244 @@
+"""Where a run starts and ends while its topics change, and how far back it can go.
+
+The job writes topics only, so no test needs Spark.
+"""
+
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from barnabas.clients.positions import Extent
+from barnabas.pipeline.events import EVENT_TYPES
+from barnabas.pipeline.job import Job, TopicInput, TopicOutput
+from barnabas.pipeline.runner import job_run
+from barnabas.pipeline.runner.checkpoint import Files
+from barnabas.pipeline.runner.cluster import Cluster, KafkaOptions
+from barnabas.pipeline.runner.data_loss import DataLossError
+from barnabas.pipeline.runner.job_run import JobRun
+from barnabas.pipeline.runner.plan import Bound, OnDataLoss, PlanError, RunPlan
+from barnabas.pipeline.runner.progress_file import ProgressFile, Span
+from barnabas.pipeline.runner.run_metrics import Metrics
+from barnabas.pipeline.tables.table import Mark, Offsets
+
+Topics = dict[str, dict[int, Extent]]
+
+FORWARD = Job(
+    "forward",
+    "forwards views of two topics",
+    tuple(TopicInput(name, EVENT_TYPES["page_view"], topic=name) for name in ("a", "b")),
+    (TopicOutput("out", ("id",)),),
+    lambda inputs, parameters: {"out": inputs["a"]},
+)
+
+
+class Offered:
+    """A cluster that has these topics, with the same record at each offset of a partition."""
+
+    def __init__(self, topics: Topics) -> None:
+        self.there = topics
+        # Another record in partitions that were created again.
+        self.is_created_again = {0: False, 1: False}
+
+    def cluster_id(self) -> str:
+        return "cluster"
+
+    def topics(self) -> list[str]:
+        return sorted(self.there)
+
+    def partitions(self, topics: Any) -> dict[str, list[int]]:
+        return {topic: sorted(self.there[topic]) for topic in topics if topic in self.there}
+
+    def extents(self, topics: Any) -> Topics:
+        return {topic: dict(self.there[topic]) for topic in topics if topic in self.there}
+
+    def log_ends(self, topics: Any) -> Offsets:
+        return {
+            topic: {number: extent.end_offset for number, extent in partitions.items()}
+            for topic, partitions in self.extents(topics).items()
+        }
+
+    def create_topic(self, name: str, settings: Any) -> None:
+        return
+
+    def found_marks(self, marks: Any) -> dict[str, dict[int, Mark]]:
+        return {
+            topic: {number: Mark(mark.offset, 1, self.is_created_again[number]) for number, mark in partitions.items()}
+            for topic, partitions in marks.items()
+        }
+
+
+class Place:
+    """Runs of the job, one after the other, with one checkpoint."""
+
+    def __init__(self, directory: Path) -> None:
+        self.cluster = Offered({})
+        self.time_s = 0.0
+        self._directory = str(directory)
+
+    def run(self, **fields: Any) -> JobRun:
+        kafka = KafkaOptions("127.0.0.1:9092", {})
+        plan = RunPlan(FORWARD, kafka, self._directory, "delta", self._directory, "forward", **fields)
+        cluster = cast(Cluster, self.cluster)
+        figures, warnings = (lambda figures: None), (lambda text: None)
+        return JobRun(cast(Any, None), plan, cluster, Metrics(), figures, warnings, now_s=lambda: self.time_s)
+
+    def progress(self) -> ProgressFile:
+        return ProgressFile(Files(f"{self._directory}/forward", {}), "forward", "cluster")
+
+    def read(self, offsets: Offsets) -> None:
+        """Store that a batch has read up to these offsets."""
+        marks = {
+            topic: {number: Mark(offset - 1, 1, 0) for number, offset in partitions.items()}
+            for topic, partitions in offsets.items()
+        }
+        self.progress().advance(Span({}, offsets, marks))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+BOTH: Topics = {"a": {0: Extent(0, 10)}, "b": {0: Extent(0, 1_000)}}
+SHORTER: Topics = {"a": {0: Extent(0, 10)}, "b": {0: Extent(0, 5)}}
+ONE: Topics = {"a": {0: Extent(0, 10)}}
+ONCE = {"is_once": True}
+UNTIL = {"until": Bound(offsets={"a": {0: 10}, "b": {0: 1_000}})}
+
+
+@pytest.mark.parametrize(
+    ("end", "before", "after", "look_times_s", "is_at_end"),
+    [
+        (ONCE, BOTH, BOTH, [0], False),
+        (ONCE, BOTH, BOTH, [0, 30], False),
+        (ONCE, BOTH, SHORTER, [], True),
+        (ONCE, BOTH, SHORTER, [0], True),
+        # A topic may be missing for a moment, for example from the metadata of a broker that starts.
+        (ONCE, BOTH, ONE, [], False),
+        (ONCE, BOTH, ONE, [0], False),
+        (ONCE, BOTH, ONE, [0, 29], False),
+        (ONCE, BOTH, ONE, [0, 29, 30], True),
+        (UNTIL, BOTH, BOTH, [0, 30], False),
+        (UNTIL, BOTH, ONE, [0], False),
+        (UNTIL, BOTH, ONE, [0, 30], True),
+        # The records up to the offset of --until may still come, and so may the topic.
+        (UNTIL, BOTH, SHORTER, [0, 30], False),
+        (UNTIL, ONE, ONE, [0, 30], False),
+    ],
+)
+def test_a_run_with_an_end_does_not_wait_for_records_that_are_gone(
+    place: Place, end: dict[str, Any], before: Topics, after: Topics, look_times_s: list[float], is_at_end: bool
+):
+    place.cluster.there = before
+    run = place.run(**end)
+    run._begin()
+    place.cluster.there = after
+    for place.time_s in look_times_s:
+        run._look_for_partitions()
+    # Time alone does not tell.
+    place.time_s += 100
+    read = {"a": {0: 10}, "b": {0: 5}}
+    run.figures.positions = {topic: read[topic] for topic in run.figures.positions}
+    run._measure_lag()
+    assert run._is_at_end() == is_at_end
+
+
+def test_a_topic_that_was_deleted_and_created_again_is_read_up_to_its_target_only(place: Place):
+    place.cluster.there = BOTH
+    run = place.run(**UNTIL)
+    for there in (BOTH, ONE, {**BOTH, "b": {0: Extent(0, 3_000)}}):
+        place.cluster.there = there
+        run._begin()
+    run.figures.positions = {"a": {0: 10}, "b": {0: 999}}
+    assert not run._is_at_end()
+    run.figures.positions = {"a": {0: 10}, "b": {0: 1_000}}
+    assert run._is_at_end()
+
+
+def test_a_run_that_is_started_again_knows_since_when_a_topic_is_missing(place: Place):
+    place.cluster.there = BOTH
+    run = place.run(**ONCE)
+    run._begin()
+    place.cluster.there = ONE
+    for place.time_s in (0, 20, 30):
+        run._begin()
+        run.figures.positions = {"a": {0: 10}}
+        assert run._is_at_end() == (place.time_s == 30)
+
+
+def test_a_topic_that_returns_may_be_missing_again(place: Place):
+    place.cluster.there = BOTH
+    run = place.run(**ONCE)
+    run._begin()
+    for place.time_s, there in [(30, ONE), (60, BOTH), (90, ONE)]:
+        place.cluster.there = there
+        run._look_for_partitions()
+        run.figures.positions = {topic: {0: 10} for topic in run.figures.positions}
+        assert not run._is_at_end()
+
+
+ALL: Topics = {"a": {0: Extent(0, 100), 1: Extent(0, 400)}}
+# A broker that starts may name some of the partitions, or none.
+WITHOUT: list[Topics] = [{"a": {0: Extent(0, 100)}}, {}]
+
+
+@pytest.mark.parametrize("without", WITHOUT)
+@pytest.mark.parametrize("on_data_loss", list(OnDataLoss))
+@pytest.mark.parametrize(
+    ("is_created_again", "extent", "position"),
+    [
+        (False, Extent(0, 400), 20),
+        (True, Extent(0, 400), 0),
+        (True, Extent(5, 400), 5),
+        (True, Extent(0, 7), 0),
+    ],
+)
+def test_a_partition_that_is_gone_is_lost_once_and_resumed_if_its_last_read_record_returns(
+    place: Place,
+    monkeypatch: pytest.MonkeyPatch,
+    without: Topics,
+    on_data_loss: OnDataLoss,
+    is_created_again: bool,
+    extent: Extent,
+    position: int,
+):
+    # The table of lost ranges needs Spark.
+    kept: list[int] = []
+    monkeypatch.setattr(job_run, "keep_losses", lambda *found: kept.extend(loss.partition for loss in found[-1]))
+    start = Bound(offsets={"a": {0: 3, 1: 3}})
+    place.cluster.there = ALL
+    run = place.run(start=start)
+    run._begin()
+    assert run.figures.positions == {"a": {0: 3, 1: 3}}
+    place.read({"a": {0: 20, 1: 20}})
+
+    # The topic is named, its partitions are not.
+    monkeypatch.setattr(place.cluster, "topics", lambda: ["a"])
+    place.cluster.there = without
+    with pytest.raises(DataLossError, match="a-1"):
+        place.run(start=start)._begin()
+    lost = [1] if without else [0, 1]
+    for _ in range(2):
+        place.run(start=start, on_data_loss=OnDataLoss.CONTINUE)._begin()
+        assert kept == lost
+    place.run(start=start)._begin()
+
+    place.cluster.there = {"a": {**ALL["a"], 1: extent}}
+    place.cluster.is_created_again[1] = is_created_again
+    for _ in range(2):
+        run = place.run(start=start, on_data_loss=on_data_loss)
+        run._begin()
+        assert run.figures.positions == {"a": {0: 20, 1: position}}
+    assert kept == lost
+
+
+@pytest.mark.parametrize("is_dry", [True, False])
+def test_a_rewind_below_the_log_start_is_refused(place: Place, is_dry: bool):
+    place.cluster.there = {"a": {0: Extent(0, 1_000), 1: Extent(900, 1_000)}}
+    place.read({"a": {0: 1_000, 1: 1_000}})
+    with pytest.raises(PlanError, match=r"a-1: .* 899 .* 900$"):
+        place.run(start=Bound(offsets={"a": {0: 5, 1: 899}})).rewind(is_dry)
+    assert place.progress().offsets == {"a": {0: 1_000, 1: 1_000}}
+    place.run(start=Bound(offsets={"a": {1: 900}})).rewind(is_dry)
+    assert place.progress().offsets == {"a": {0: 1_000, 1: 1_000 if is_dry else 900}}
