@@ -478,6 +478,7 @@ def test_from_barnabas_to_a_fresh_kafka_and_back_without_its_tree(
     check_files(data_dir)
 
 
+@pytest.mark.whole
 def test_one_broker_of_two_goes_and_comes_back(
     tmp_path: Path, connect: str, start_kafka: StartKafka, start_barnabas: StartBarnabas
 ) -> None:

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "2026-11-28-security.md"
 
 
-@pytest.mark.parametrize(
-    "seed", [HELD_OUT_SEEDS[0], *(pytest.param(seed, marks=pytest.mark.whole) for seed in HELD_OUT_SEEDS[1:])]
-)
+@pytest.mark.whole
+@pytest.mark.parametrize("seed", HELD_OUT_SEEDS)
 def test_verdicts_hold_against_the_truth_of_sites_that_they_were_not_tuned_on(spark: SparkSession, seed: int):
     assert seed not in TUNED_SEEDS
     scores = site_scores(spark, plan_of(seed))
