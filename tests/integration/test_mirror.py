@@ -17,6 +17,8 @@ from barnabas.clients.mirror.plan import MirroredCluster, MirrorFencedError, Mir
 from barnabas.clients.mirror.table_reader import read_table
 from barnabas.clients.pool import Pool
 from barnabas.clients.positions import Bound, OnDataLoss, PlanError
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
 from barnabas.testing import Broker
 from barnabas.wire.records.batch import LAST_OFFSET_DELTA_POSITION, RECORD_COUNT_POSITION, set_crc
 from tests.mirrored_clusters import Cluster, Sent, numbered
@@ -278,6 +280,29 @@ def test_batches_that_are_too_large_for_the_target_become_smaller(
     assert east.read(name) == west.read(name)
 
 
+@pytest.mark.parametrize("limit", ["3000", "1000000"], ids=["refused", "failed"])
+def test_what_was_committed_before_a_failure_is_counted(
+    west: Cluster, east: Cluster, mirrors: Mirrors, name: str, limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each batch has its own transaction.
+    monkeypatch.setattr("barnabas.clients.mirror.writer._FULL_BYTES", 1)
+    west.create(name, 1)
+    east.create(name, 1, max_message_bytes=limit)
+    west.send(name, numbered(1, range(2)))
+    west.send(name, numbered(1, range(2, 10), "x" * 1_000))
+    assert isinstance(east.broker, Broker)
+    sent_count = 0
+
+    def is_second(request: object) -> bool:
+        nonlocal sent_count
+        sent_count += 1
+        return sent_count == 2 and limit == "1000000"
+
+    with east.broker.on("Produce", topic=name, where=is_second).fail(ErrorCode.NOT_LEADER_OR_FOLLOWER):
+        assert mirrors.once(west, east, name).record_count == 10
+    assert east.read(name) == west.read(name)
+
+
 def test_a_record_that_the_target_refuses_is_named(west: Cluster, east: Cluster, mirrors: Mirrors, name: str) -> None:
     west.create(name, 1)
     east.create(name, 1, max_message_bytes="3000")
@@ -461,6 +486,31 @@ def test_a_moment_to_begin_at_is_that_of_the_first_start(
     assert mirrors.once(west, east, name, start=moment, name=f"{name}-5", prefix="from-5.").record_count == 1
 
 
+def test_a_first_start_that_is_broken_off_places_all_partitions_or_none(
+    west: Cluster, east: Cluster, mirrors: Mirrors, name: str
+) -> None:
+    west.create(name, 3)
+    west.send(name, numbered(3, range(30)))
+    counted = 0
+
+    def is_third(request: object) -> bool:
+        nonlocal counted
+        counted += 1
+        return counted == 3
+
+    assert isinstance(east.broker, Broker)
+    # The first two are those of the claim and of the first partition or of all places.
+    with (
+        east.broker.on("InitProducerId", where=is_third).fail(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        pytest.raises(KafkaError, match="InitProducerId"),
+    ):
+        mirrors.once(west, east, name, start=Bound(is_latest=True))
+    west.send(name, numbered(3, range(30, 33)))
+    assert mirrors.once(west, east, name, start=Bound(is_latest=True)).record_count == 0
+    west.send(name, numbered(3, range(33, 36)))
+    assert mirrors.once(west, east, name, start=Bound(is_latest=True)).record_count == 3
+
+
 def test_a_name_is_of_one_target_topic(west: Cluster, east: Cluster, mirrors: Mirrors, name: str) -> None:
     west.create(name, 1)
     west.send(name, numbered(1, range(3)))
@@ -499,6 +549,81 @@ def test_records_that_are_lost_before_they_are_mirrored(
         assert table.translate(mirrors.source(west, cut), offset) == (expected, Coverage.EXACT)
     # What was told once is not told again.
     assert mirrors.once(west, east, name, gone, cut).record_count == 0
+
+
+@pytest.mark.parametrize("count", [3, 15], ids=["shorter", "longer"])
+def test_a_topic_that_is_made_anew_under_a_running_mirror_is_a_loss(
+    west: Cluster, east: Cluster, mirrors: Mirrors, name: str, count: int
+) -> None:
+    before, after = numbered(1, range(10)), numbered(1, range(50, 50 + count))
+    west.create(name, 1)
+    west.send(name, before)
+    is_anew = False
+
+    def look(figures: MirrorFigures, stopped: asyncio.Event) -> None:
+        nonlocal is_anew
+        if is_anew:
+            stopped.set()
+            return
+        west.make_anew(name, 1)
+        west.send(name, after)
+        is_anew = True
+
+    with pytest.raises(RecordsLostError, match=f"{name}-0: read up to offset 10: .* made anew"):
+        mirrors.until(mirrors.plan(west, east, name), look)
+    assert east.read(name) == before
+    mirrors.once(west, east, name, on_data_loss=OnDataLoss.CONTINUE)
+    assert east.read(name) == {0: [*before[0], *after[0]]}
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_partition_without_a_leader_stops_no_other(
+    west: Cluster, east: Cluster, mirrors: Mirrors, name: str, side: str
+) -> None:
+    online, offline = f"{name}-on", f"{name}-off"
+    for topic in (online, offline):
+        west.create(topic, 1)
+        east.create(topic, 1)
+        west.send(topic, numbered(1, range(10)))
+
+    def take_leader(answer: Any, request: object) -> Any:
+        for topic in answer.topics:
+            for part in topic.partitions if topic.name == offline else ():
+                part.leader_id, part.error_code = -1, ErrorCode.LEADER_NOT_AVAILABLE
+        return answer
+
+    broker = west.broker if side == "source" else east.broker
+    assert isinstance(broker, Broker)
+    with ExitStack() as stack:
+        stack.enter_context(broker.on("Metadata").change_answer(take_leader))
+
+        def look(figures: MirrorFigures, stopped: asyncio.Event) -> None:
+            # The other topic is mirrored; now it has a leader again.
+            stack.close()
+
+        figures = mirrors.until(mirrors.plan(west, east, online, offline), look, is_once=True)
+    assert figures.restart_count == 0
+    assert sum(f"{offline}-0" in text for text in mirrors.warnings) == 1
+    for topic in (online, offline):
+        assert east.read(topic) == west.read(topic)
+
+
+def test_a_partition_that_fails_for_too_long_ends_the_mirror(
+    west: Cluster, east: Cluster, mirrors: Mirrors, name: str
+) -> None:
+    good, bad = f"{name}-good", f"{name}-bad"
+    for topic in (good, bad):
+        west.create(topic, 1)
+        west.send(topic, numbered(1, range(10)))
+    assert isinstance(east.broker, Broker)
+    mirror = Mirror(mirrors.plan(west, east, good, bad), lambda figures: None, mirrors.warnings.append, 0.0)
+    with (
+        east.broker.on("Produce", topic=bad).fail(ErrorCode.NOT_ENOUGH_REPLICAS),
+        pytest.raises(KafkaError, match=f"{bad}-0"),
+    ):
+        asyncio.run(mirror.run(asyncio.Event(), is_once=False))
+    assert mirror.figures.positions[good][0] == 10
+    assert east.read(good) == west.read(good)
 
 
 def test_once_ends_though_topics_of_its_pattern_are_deleted_before_their_turn(

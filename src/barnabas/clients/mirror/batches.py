@@ -205,7 +205,7 @@ def stamp(batch: bytearray, producer_id: int, producer_epoch: int, base_sequence
 def mark_at(data: memoryview, offset: int) -> BatchMark | None:
     """Return the current mark of the batch at an offset.
 
-    None: unknown, because compaction has removed or rewritten it.
+    None: unknown, because compaction has removed or rewritten it; or it contains compressed messages of format 0 or 1.
 
     Args:
         data: Batches from that offset on; the first is complete.
@@ -222,5 +222,8 @@ def mark_at(data: memoryview, offset: int) -> BatchMark | None:
             is_cleaned = header.record_count != header.last_offset_delta + 1 or header.attributes & _DELETE_HORIZON_BIT
             if header.base_offset > offset or is_cleaned:
                 return None
+        elif header.last_offset != offset or header.codec != Codec.NONE:
+            # The message was removed; or it is in a wrapper, of which nothing tells whether it was rewritten.
+            return None
         return FoundBatch(batch, header, is_data=True).mark
     return None

@@ -5,12 +5,13 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from barnabas.clients.mirror.batches import REWRITTEN_BYTES, FoundBatch, outgoing
-from barnabas.clients.mirror.offsets import SourcePartition
+from barnabas.clients.mirror.offsets import BatchMark, SourcePartition
 from barnabas.clients.mirror.plan import MirrorPlan
-from barnabas.clients.mirror.source_log import read_log
+from barnabas.clients.mirror.source_log import read_log, read_mark
 from barnabas.clients.mirror.table import OffsetTable, SourcePaths
 from barnabas.clients.mirror.writer import PartitionWriter, RefusedBatchError, Route
-from barnabas.core.errors import BarnabasError
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.wire.records.batch import BatchHeader
 from barnabas.wire.records.errors import CorruptRecordsError
@@ -45,15 +46,19 @@ class Link:
         """Return the key of a source partition in the table."""
         return SourcePartition(self.plan.name, self.source_id, topic, number)
 
+    def target_partition(self, topic: str, number: int) -> TopicPartition:
+        """Return the target's partition for a source partition."""
+        return TopicPartition(self.plan.target_topic(topic), number)
+
     async def open_writer(self, topic: str, number: int, start_offset: int) -> PartitionWriter:
         """Return a writer of one partition, which resumes from its place; without one, from an offset.
 
         Raises:
             KafkaError, MirrorFencedError: As `PartitionWriter.open`.
         """
-        target = TopicPartition(self.plan.target_topic(topic), number)
+        source, target = self.partition(topic, number), self.target_partition(topic, number)
         timeout_ms = self.plan.target.transaction_timeout_ms
-        route = Route(self.partition(topic, number), self.plan.alias, target, self.generation, timeout_ms)
+        route = Route(source, self.plan.alias, target, self.generation, timeout_ms)
         return await PartitionWriter.open(route, self.target, self.table, start_offset)
 
     async def close(self) -> None:
@@ -64,7 +69,7 @@ class Link:
 
 @dataclass(slots=True)
 class Mirrored:
-    """The result of mirroring a range of offsets.
+    """What was mirrored of a range of offsets.
 
     Attributes:
         position: The next offset to be mirrored.
@@ -76,6 +81,14 @@ class Mirrored:
     record_count: int = 0
     payload_bytes: int = 0
     skipped_count: int = 0
+
+    def take(self, more: "Mirrored") -> None:
+        """Add another part and its position; its counts become 0."""
+        self.position = more.position
+        self.record_count += more.record_count
+        self.payload_bytes += more.payload_bytes
+        self.skipped_count += more.skipped_count
+        more.record_count = more.payload_bytes = more.skipped_count = 0
 
 
 class PartitionMirror:
@@ -89,15 +102,16 @@ class PartitionMirror:
 
     async def mirror(
         self,
-        start_offset: int,
+        done: Mirrored,
         end_offset: int,
         forgotten: Sequence[tuple[int, int]] = (),
         is_stopped: Callable[[], bool] = lambda: False,
-    ) -> Mirrored:
+    ) -> None:
         """Mirror a range of offsets, starting from the partition's place.
 
         Args:
-            start_offset: Where to begin if the target has no place of this partition.
+            done: What is committed is added to it, also before an error. Its position is where to begin if the target
+                has no place of this partition.
             end_offset: Exclusive end; at most the last stable offset.
             forgotten: Segments to delete from the table, by first source offset and end.
             is_stopped: Returns whether to stop after the current transaction.
@@ -105,14 +119,19 @@ class PartitionMirror:
         Raises:
             UnmirrorableError: A record cannot be mirrored.
             MirrorFencedError: Another process has taken over.
-            KafkaError: A request failed; a retry may succeed.
+            KafkaError: A request failed; a retry may succeed. OFFSET_OUT_OF_RANGE: records were deleted before they
+                were mirrored, or the topic was deleted and created again.
         """
         refusal: RefusedBatchError | None = None
         for rewritten_bytes in (None, REWRITTEN_BYTES, 1):
             try:
                 if self._writer is None:
-                    self._writer = await self._link.open_writer(*self._source, start_offset)
-                return await self._copy(self._writer, end_offset, forgotten, is_stopped, rewritten_bytes)
+                    # Without a leader, a transaction could be neither committed nor aborted.
+                    await self._link.target.leader(self._link.target_partition(*self._source))
+                    self._writer = await self._link.open_writer(*self._source, done.position)
+                await self._check_source(self._writer.place.batch)
+                await self._copy(self._writer, done, end_offset, forgotten, is_stopped, rewritten_bytes)
+                return
             except RefusedBatchError as error:
                 # The target rejects the batch as it is: try again with smaller, rewritten batches.
                 self.close()
@@ -132,15 +151,24 @@ class PartitionMirror:
             self._writer.close()
             self._writer = None
 
+    async def _check_source(self, mark: BatchMark | None) -> None:
+        """Check that the last read batch is unchanged, before its mark is replaced. Raises KafkaError."""
+        there = None if mark is None else await read_mark(self._link.source, self._source, mark.offset)
+        if mark is not None and there not in (None, mark):
+            text = f"partition {self._source}: another batch is at offset {mark.offset}: the topic was created again"
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, text)
+
     async def _copy(
         self,
         writer: PartitionWriter,
+        done: Mirrored,
         end_offset: int,
         forgotten: Sequence[tuple[int, int]],
         is_stopped: Callable[[], bool],
         rewritten_bytes: int | None,
-    ) -> Mirrored:
-        done = Mirrored(writer.position)
+    ) -> None:
+        # Since the last commit.
+        read = Mirrored(writer.position)
         mark = None
         log = read_log(self._link.source, self._source, writer.position, end_offset)
         async with aclosing(log):
@@ -149,25 +177,26 @@ class PartitionMirror:
                     end_offset = 0
                     break
                 for batch in batches:
-                    path = await self._path_of(batch, done)
+                    path = await self._path_of(batch, read)
                     if path is not None:
                         if writer.path is not None and (writer.path != path or writer.is_full):
-                            await writer.commit(done.position, mark)
-                        await self._write(writer, path, batch, done, rewritten_bytes)
-                    done.position, mark = batch.end_offset, batch.mark
-        done.position = max(done.position, end_offset)
-        if done.position > writer.position or writer.path is not None:
-            await writer.commit(done.position, mark, forgotten)
-        return done
+                            await writer.commit(read.position, mark)
+                            done.take(read)
+                        await self._write(writer, path, batch, read, rewritten_bytes)
+                    read.position, mark = batch.end_offset, batch.mark
+        read.position = max(read.position, end_offset)
+        if read.position > writer.position or writer.path is not None:
+            await writer.commit(read.position, mark, forgotten)
+        done.take(read)
 
-    async def _path_of(self, batch: FoundBatch, done: Mirrored) -> tuple[str, ...] | None:
+    async def _path_of(self, batch: FoundBatch, read: Mirrored) -> tuple[str, ...] | None:
         """Return the clusters that a batch has passed, the source included; None: it must be skipped."""
         if not batch.is_data:
             return None
         path = await self._link.paths.path_of(batch.header.producer_id)
         if self._link.target_id in path:
             if isinstance(batch.header, BatchHeader):
-                done.skipped_count += batch.header.record_count
+                read.skipped_count += batch.header.record_count
             return None
         return (*path, self._link.source_id)
 
@@ -176,15 +205,15 @@ class PartitionMirror:
         writer: PartitionWriter,
         path: tuple[str, ...],
         batch: FoundBatch,
-        done: Mirrored,
+        read: Mirrored,
         rewritten_bytes: int | None,
     ) -> None:
         try:
-            for each in outgoing(batch, done.position, rewritten_bytes):
+            for each in outgoing(batch, read.position, rewritten_bytes):
                 size = len(each.data)
                 await writer.add(path, each)
-                done.record_count += len(each.source_offsets)
-                done.payload_bytes += size
+                read.record_count += len(each.source_offsets)
+                read.payload_bytes += size
         except CorruptRecordsError as error:
-            place = f"partition {self._source}, at offset {done.position}"
+            place = f"partition {self._source}, at offset {read.position}"
             raise CorruptRecordsError(f"{place}: {error}") from None

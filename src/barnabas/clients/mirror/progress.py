@@ -1,9 +1,10 @@
 """A mirror's progress in the target's table: owner, positions and lost records."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from barnabas.clients.admin_calls import EARLIEST, LATEST
-from barnabas.clients.mirror.offsets import TABLE_TOPIC, BatchMark, Owner, owner_record
+from barnabas.clients.mirror.batches import REWRITTEN_BYTES
+from barnabas.clients.mirror.offsets import TABLE_TOPIC, BatchMark, Owner, owner_record, place_record
 from barnabas.clients.mirror.partition import Link
 from barnabas.clients.mirror.plan import RecordsLostError, check_clusters, is_mirrored
 from barnabas.clients.mirror.source_log import read_mark
@@ -28,12 +29,16 @@ from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.wire.records.builder import BatchBuilder
 
+# Maximum time to wait for a leader in the source. It is short because other partitions wait meanwhile.
+_PATIENCE_MS = 10_000
+
 
 class MirrorProgress:
     """One source's rows in the table, claimed for this process, and the topics that they cover.
 
     Attributes:
         extents: The offsets in the source's topics for read_committed consumers, at the last check.
+        offline: The partitions without a leader in the source, at the last `look`; they are not in `extents`.
     """
 
     def __init__(self, link: Link, warn: Callable[[str], None]) -> None:
@@ -44,9 +49,10 @@ class MirrorProgress:
             warn: Called with warnings for the operator, one line each.
         """
         self.extents: Extents = {}
+        self.offline: set[TopicPartition] = set()
         self._link = link
         self._plan = link.plan
-        self._source, self._target = MirrorAdmin(link.source), MirrorAdmin(link.target)
+        self._source, self._target = MirrorAdmin(link.source, _PATIENCE_MS), MirrorAdmin(link.target)
         self._targets = TargetTopics(link.plan, self._source, self._target, warn)
         self._warn = warn
         self._left_topics: set[str] = set()
@@ -60,7 +66,8 @@ class MirrorProgress:
             RecordsLostError: records were deleted before they were mirrored, and the plan's reaction is to stop.
             MirrorFencedError: another process claimed the source later.
             PlanError: the plan is impossible.
-            KafkaError: a cluster did not answer, or rejected a request.
+            KafkaError: a cluster did not answer, or rejected a request; or the plan's start needs a partition that has
+                no leader.
         """
         source_id, self._link.target_id = await _cluster_id(self._source), await _cluster_id(self._target)
         check_clusters(self._plan, source_id, self._link.target_id)
@@ -72,6 +79,10 @@ class MirrorProgress:
         if self._chosen is None:
             # The plan's start applies to a new mirror: later partitions are mirrored from their first record.
             is_first = not positions and self._plan.start != Bound()
+            if is_first and self.offline:
+                names = ", ".join(map(str, sorted(self.offline)))
+                text = f"no start offset is known of partitions without a leader: {names}"
+                raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, text)
             self._chosen = await self._start_offsets() if is_first else {}
         if self._chosen:
             await self._write_starts(self._chosen)
@@ -87,12 +98,18 @@ class MirrorProgress:
 
     async def look(self) -> None:
         """Refresh topics and partitions, then `measure`. Raises KafkaError, PlanError."""
-        counts = {topic: count for topic, count in (await self._source.there()).items() if is_mirrored(topic)}
-        topics = matching_topics(counts, self._plan.topics)
+        there = {topic: found for topic, found in (await self._source.there()).items() if is_mirrored(topic)}
+        topics = matching_topics(there, self._plan.topics)
         if not topics:
             text = f"{self._plan.run}: none of its topics is there: {', '.join(self._plan.topics)}"
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
-        await self._measure([TopicPartition(topic, number) for topic in topics for number in range(counts[topic])])
+        partitions = {
+            TopicPartition(topic, number): found.leader_id
+            for topic in topics
+            for number, found in sorted(there[topic].partitions.items())
+        }
+        self.offline = {each for each, leader_id in partitions.items() if leader_id < 0}
+        await self._measure([each for each in partitions if each not in self.offline])
 
     async def measure(self) -> None:
         """Refresh the partitions' extents, and create target topics for them. Raises KafkaError, PlanError."""
@@ -125,24 +142,23 @@ class MirrorProgress:
 
     async def _claim(self, source_id: str) -> None:
         """Claim the source for this process, or verify the existing claim."""
-        link, plan = self._link, self._plan
+        link = self._link
         if link.generation:
             await self.check()
             if source_id == link.source_id:
                 return
         # No other process can write an owner of this mirror and cluster any more, so generations are unique.
-        name = f"barnabas-mirror-{plan.name}-{source_id}"
-        producer = TransactionalProducer(link.target, name, plan.target.transaction_timeout_ms)
+        producer = self._producer(source_id)
         await producer.fence()
         await link.table.refresh()
         owner = self._next_owner(source_id)
-        builder = BatchBuilder()
-        builder.append(owner.started_ms, *owner_record(owner))
-        table = TopicPartition(TABLE_TOPIC, 0)
-        await producer.begin(table)
-        await producer.send(table, builder.build(), 1)
-        await producer.commit()
+        await _write(producer, [owner_record(owner)], owner.started_ms)
         link.source_id, link.generation = source_id, owner.generation
+
+    def _producer(self, source_id: str) -> TransactionalProducer:
+        """Return the producer that claims a source and writes its first places."""
+        name = f"barnabas-mirror-{self._plan.name}-{source_id}"
+        return TransactionalProducer(self._link.target, name, self._plan.target.transaction_timeout_ms)
 
     def _next_owner(self, source_id: str) -> Owner:
         plan, offsets = self._plan, self._link.table.offsets
@@ -167,7 +183,11 @@ class MirrorProgress:
         await self._link.table.refresh()
         positions, marks = self._places()
         found = await self._found_marks(readable_marks(marks, self.extents))
-        losses = lost_ranges(positions, self.extents, marks, found)
+        losses = [
+            loss
+            for loss in lost_ranges(positions, self.extents, marks, found)
+            if TopicPartition(loss.topic, loss.partition) not in self.offline
+        ]
         if self._plan.on_data_loss is OnDataLoss.STOP:
             left = {
                 loss.topic for loss in losses if loss.topic not in self.extents and loss.topic not in self._plan.topics
@@ -249,20 +269,44 @@ class MirrorProgress:
         return chosen
 
     async def _write_starts(self, starts: Offsets) -> None:
-        """Store the start offsets of partitions without a place; existing places are kept.
+        """Store the start offsets of partitions without a place, all or none; existing places are kept.
 
         So a start time is resolved once, even if the process restarts before the first record.
         """
+        link = self._link
+        producer = self._producer(link.source_id)
+        # A later process fences this producer with its claim, and earlier ones are fenced by the writers.
+        await producer.fence()
+        records = []
         for topic, partitions in starts.items():
             for number, offset in partitions.items():
-                if self._link.partition(topic, number) not in self._link.table.offsets.places:
-                    writer = await self._link.open_writer(topic, number, offset)
-                    await writer.commit(writer.position, None)
+                source = link.partition(topic, number)
+                if source not in link.table.offsets.places:
+                    writer = await link.open_writer(topic, number, offset)
+                    records.append(place_record(source, writer.place))
+        await _write(producer, records, link.target.env.clock.now_ms())
+        # Other producers can read the places after the transaction is complete.
+        await producer.fence()
 
 
 def ends_of(extents: Extents) -> Offsets:
     """Return the ends of partitions."""
     return {topic: {number: each.end_offset for number, each in found.items()} for topic, found in extents.items()}
+
+
+async def _write(producer: TransactionalProducer, records: Iterable[tuple[bytes, bytes]], now_ms: int) -> None:
+    """Write records of the table in one transaction. Raises KafkaError."""
+    table = TopicPartition(TABLE_TOPIC, 0)
+    await producer.begin(table)
+    builder = BatchBuilder()
+    for key, value in records:
+        builder.append(now_ms, key, value)
+        if builder.uncompressed_bytes >= REWRITTEN_BYTES:
+            await producer.send(table, builder.build(), builder.record_count)
+            builder = BatchBuilder()
+    if builder.record_count:
+        await producer.send(table, builder.build(), builder.record_count)
+    await producer.commit()
 
 
 async def _cluster_id(admin: MirrorAdmin) -> str:

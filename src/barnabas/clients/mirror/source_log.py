@@ -64,8 +64,13 @@ async def read_log(
 
 
 async def read_mark(pool: Pool, partition: TopicPartition, offset: int) -> BatchMark | None:
-    """Return the mark of the readable batch at an offset; None: unknown. Raises KafkaError."""
-    part = await _fetch(pool, partition, offset, 1, _READ_UNCOMMITTED)
+    """Return the mark of the batch at an offset; None: unknown, also because it was deleted. Raises KafkaError."""
+    try:
+        part = await _fetch(pool, partition, offset, 1, _READ_UNCOMMITTED)
+    except KafkaError as error:
+        if error.code is ErrorCode.OFFSET_OUT_OF_RANGE:
+            return None
+        raise
     return None if part.records is None else mark_at(_view(part), offset)
 
 

@@ -7,26 +7,32 @@ from barnabas.clients.admin_offsets import OffsetAdmin
 from barnabas.clients.admin_topics import NewPartitions, NewTopic, TopicAdmin
 from barnabas.clients.mirror.offsets import TABLE_CONFIGS, TABLE_TOPIC
 from barnabas.clients.mirror.plan import MirrorPlan
+from barnabas.clients.pool import TopicMetadata
 from barnabas.clients.positions import PlanError
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 
 _TIMESTAMP_TYPE = "message.timestamp.type"
 _LOG_APPEND_TIME = "LogAppendTime"
-# These settings contain broker ids of the source.
-_REPLICA_LISTS = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
+# MirrorMaker 2 does not copy these settings either. Replica lists contain broker ids of the source. With the others,
+# the target could refuse or lose records that the source keeps: it has other replicas, and gets the records later.
+_NOT_COPIED = frozenset(
+    {
+        "leader.replication.throttled.replicas",
+        "follower.replication.throttled.replicas",
+        "message.timestamp.difference.max.ms",
+        "min.insync.replicas",
+        "unclean.leader.election.enable",
+    }
+)
 
 
 class MirrorAdmin(TopicAdmin, OffsetAdmin, ConfigAdmin):
     """Administration of a cluster, as far as a mirror needs it."""
 
-    async def there(self) -> dict[str, int]:
-        """Return the existing topics with their number of partitions. Raises KafkaError."""
-        return {
-            name: len(topic.partitions)
-            for name, topic in (await self.topics()).items()
-            if topic.error_code is ErrorCode.NONE
-        }
+    async def there(self) -> dict[str, TopicMetadata]:
+        """Return the existing topics. Raises KafkaError."""
+        return {name: topic for name, topic in (await self.topics()).items() if topic.error_code is ErrorCode.NONE}
 
     async def topic_configs(self, topic: str) -> list[ConfigEntry]:
         """Return the settings in force for a topic. Raises KafkaError."""
@@ -78,9 +84,10 @@ class TargetTopics:
                 await self._make(topic, name, count)
             else:
                 await self._check(name)
-                if there[name] < count:
+                count_before = len(there[name].partitions)
+                if count_before < count:
                     await self._target.create_partitions({name: NewPartitions(count)})
-                    self._warn(f"{self._plan.run}: topic {name} had {there[name]} partitions and now has {count}")
+                    self._warn(f"{self._plan.run}: topic {name} had {count_before} partitions and now has {count}")
             self._partition_counts[topic] = count
 
     def forget(self) -> None:
@@ -124,9 +131,7 @@ def target_settings(configs: Iterable[ConfigEntry]) -> tuple[dict[str, str], boo
         if each.name == _TIMESTAMP_TYPE:
             has_own_time = each.value == _LOG_APPEND_TIME
         elif (
-            each.source is ConfigSource.DYNAMIC_TOPIC_CONFIG
-            and each.value is not None
-            and each.name not in _REPLICA_LISTS
+            each.source is ConfigSource.DYNAMIC_TOPIC_CONFIG and each.value is not None and each.name not in _NOT_COPIED
         ):
             settings[each.name] = each.value
     settings[_TIMESTAMP_TYPE] = "CreateTime"

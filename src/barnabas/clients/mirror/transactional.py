@@ -41,8 +41,9 @@ ACKS_ALL: Final = -1
 # Brokers remember the last five batches of a producer in a partition.
 _MOST_UNDER_WAY: Final = 5
 _MOST_BYTES_UNDER_WAY: Final = 4 << 20
-# Maximum time to retry while a coordinator is busy, for example with the end of the last transaction.
-_PATIENCE_S: Final = 60.0
+# Maximum time to retry while a coordinator is busy, for example with the end of the last transaction. Other partitions
+# may wait meanwhile.
+_PATIENCE_S: Final = 10.0
 _RETRY_S: Final = 0.01
 _LEAST_PRODUCE_VERSION: Final = 3
 

@@ -110,11 +110,13 @@ class PartitionWriter:
 
     Attributes:
         path: The path of the open transaction; None: none is open.
+        place: The committed progress.
     """
 
     def __init__(self, route: Route, pool: Pool, table: OffsetTable) -> None:
         """Create a writer; call `open` instead."""
         self.path: tuple[str, ...] | None = None
+        self.place = Place(route.target.topic, 0, route.generation, ())
         self._route = route
         self._pool = pool
         self._table = table
@@ -124,7 +126,6 @@ class PartitionWriter:
         self._sent: list[tuple[asyncio.Task[int], Outgoing]] = []
         self._sent_bytes = 0
         self._full_at_s = 0.0
-        self._place = Place(route.target.topic, 0, route.generation, ())
 
     @classmethod
     async def open(cls, route: Route, pool: Pool, table: OffsetTable, start_offset: int) -> "PartitionWriter":
@@ -156,17 +157,17 @@ class PartitionWriter:
         table.check_owner(route.source.mirror, route.alias, route.source.cluster_id, route.generation)
         found = table.offsets.places.get(route.source)
         if found is None:
-            writer._place = replace(writer._place, position=start_offset, begin=start_offset)
+            writer.place = replace(writer.place, position=start_offset, begin=start_offset)
         elif found.target_topic != route.target.topic:
             raise MirrorFencedError(mirrored_elsewhere(route.source, found, route.target.topic))
         else:
-            writer._place = replace(found, generation=route.generation)
+            writer.place = replace(found, generation=route.generation)
         return writer
 
     @property
     def position(self) -> int:
         """Return the next source offset to mirror, by the committed place."""
-        return self._place.position
+        return self.place.position
 
     @property
     def is_full(self) -> bool:
@@ -212,7 +213,7 @@ class PartitionWriter:
                 runs += runs_of(batch.source_offsets, await task)
         except KafkaError as error:
             raise self._refusal() or error from None
-        place, segments = advanced(self._place, position, mark, runs, (end for _, end in forgotten))
+        place, segments = advanced(self.place, position, mark, runs, (end for _, end in forgotten))
         await self._put(
             [
                 *((segment_tombstone(source, first), None) for first, _ in forgotten),
@@ -234,7 +235,7 @@ class PartitionWriter:
         source, route = self._route.source, self._route
         forgotten: list[TableRecord] = [(segment_tombstone(source, first), None) for first in segments]
         if position is None:
-            await self._transact(self._main, [*forgotten, (place_record(source, self._place)[0], None)])
+            await self._transact(self._main, [*forgotten, (place_record(source, self.place)[0], None)])
         else:
             await self._put(forgotten, Place(route.target.topic, position, route.generation, (), position))
 
@@ -288,7 +289,7 @@ class PartitionWriter:
         """Write records of the table and the place in one commit."""
         producer = self._main if self.path is None else self._producers[self.path]
         await self._transact(producer, [*records, place_record(self._route.source, place)])
-        self._place = place
+        self.place = place
         self._sent, self._sent_bytes, self.path = [], 0, None
 
     async def _transact(self, producer: TransactionalProducer, records: Iterable[TableRecord]) -> None:

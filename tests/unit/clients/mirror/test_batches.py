@@ -184,3 +184,31 @@ def test_another_batch_at_the_same_place_has_another_mark() -> None:
     assert mark_at(memoryview(batch(9, 2)), 7) is None
     pack_into(">i", source, RECORD_COUNT_POSITION, 2)
     assert mark_at(memoryview(source), 7) is None
+
+
+def messages(magic: int, codec: Codec, *offsets: int) -> bytes:
+    builder = MessageSetBuilder(magic, codec)
+    for offset in offsets:
+        builder.append(offset, TIME_MS + offset, b"k", b"%d" % offset)
+    return bytes(builder.build())
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.SNAPPY])
+@pytest.mark.parametrize("kept", [(), (7,), (5, 7), (4, 7), (4, 5)])
+def test_compaction_of_messages_of_old_formats_makes_no_other_topic(
+    magic: int, codec: Codec, kept: tuple[int, ...]
+) -> None:
+    mark = find(messages(magic, codec, 4, 5, 7), position=4)[-1].mark
+    cleaned = messages(magic, codec, *kept) if kept else b""
+    there = mark_at(memoryview(cleaned + messages(magic, codec, 8, 9)), 7)
+    # The bytes of a message without a codec stay as they are.
+    assert there == (mark if codec is Codec.NONE and 7 in kept else None)
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_another_message_of_an_old_format_at_the_same_place_has_another_mark(magic: int) -> None:
+    mark = find(messages(magic, Codec.NONE, 6, 7), position=6)[-1].mark
+    builder = MessageSetBuilder(magic)
+    builder.append(7, TIME_MS + 7, b"k", b"another")
+    assert mark_at(memoryview(builder.build()), 7) not in (None, mark)

@@ -71,6 +71,9 @@ def test_a_target_has_what_was_set_for_the_source_alone():
         entry("retention.ms", "5"),
         entry("segment.bytes", "100", ConfigSource.DEFAULT_CONFIG),
         entry("leader.replication.throttled.replicas", "*"),
+        entry("message.timestamp.difference.max.ms", "2000"),
+        entry("min.insync.replicas", "2"),
+        entry("unclean.leader.election.enable", "true"),
         entry("message.timestamp.type", "LogAppendTime"),
     ]
     assert target_settings(configs) == ({"retention.ms": "5", "message.timestamp.type": "CreateTime"}, True)
