@@ -85,7 +85,7 @@ class MessageSet:
         error: Why the partition could not be read, raised by iteration; None: no error.
     """
 
-    __slots__ = ("_max_bytes", "data", "error", "fetch_offset", "high_watermark")
+    __slots__ = ("_max_bytes", "_next_offset", "data", "error", "fetch_offset", "high_watermark")
 
     def __init__(
         self,
@@ -104,6 +104,7 @@ class MessageSet:
         self.high_watermark = high_watermark
         self.error = error
         self._max_bytes = max_bytes
+        self._next_offset: int | None = None
 
     def __iter__(self) -> Iterator[MessageAndOffset]:
         """Iterate over the messages.
@@ -159,10 +160,13 @@ class MessageSet:
         Raises:
             InvalidMessageError: A size field is invalid.
         """
-        last = self.fetch_offset - 1
-        for batch in self._batches():
-            last = max(last, read_any_header(batch).last_offset)
-        return last + 1
+        # Kept: in magic 0 and 1 each message has its own header, and streams need the offset twice.
+        if self._next_offset is None:
+            last = self.fetch_offset - 1
+            for batch in self._batches():
+                last = max(last, read_any_header(batch).last_offset)
+            self._next_offset = last + 1
+        return self._next_offset
 
     def raise_for_error(self) -> None:
         """Raise the partition's error, if it has one. Raises BrokerError."""

@@ -58,7 +58,7 @@ class _Batch:
         self.created = now
         self.deadline = deadline
         self.futures: list[asyncio.Future[RecordMetadata]] = []
-        self.records: list[tuple[int, bytes | None, bytes | None, Iterable[Header]]] = []
+        self.records: list[tuple[int, bytes | None, bytes | None, tuple[Header, ...]]] = []
         self.size_bytes = 0
 
     def halves(self) -> tuple["_Batch", "_Batch"]:
@@ -146,6 +146,8 @@ class Producer:
             RuntimeError: The producer is closed, or was closed during the call.
         """
         self._check_open()
+        # A copy: the caller may change its list before the batch is encoded, and a batch may be encoded twice.
+        given = tuple(headers)
         size_bytes = _record_bytes(key, value)
         while self._buffered_bytes + size_bytes > self._buffer_memory_bytes and self._buffered_bytes:
             self._room.clear()
@@ -160,7 +162,7 @@ class Producer:
         if batch.records == [] and len(queue.batches) > 1 and key is None and partition is None:
             self._sticky[topic].move_on()
         when_ms = self._clock.now_ms() if timestamp_ms is None else timestamp_ms
-        batch.records.append((when_ms, key, value, headers))
+        batch.records.append((when_ms, key, value, given))
         batch.size_bytes += size_bytes
         self._buffered_bytes += size_bytes
         future: asyncio.Future[RecordMetadata] = asyncio.get_running_loop().create_future()

@@ -256,6 +256,22 @@ async def test_a_batch_that_is_too_large_is_divided(pool, made, /, is_idempotent
         assert [each.base_sequence for each in accepted] == [sum(sizes[:index]) for index in range(len(sizes))]
 
 
+async def test_records_keep_the_headers_that_were_given(pool, made, /):
+    """The caller gives an iterator, or changes its list, and the batch is encoded twice because it is too large."""
+    made.will_answer({ApiKey.PRODUCE: [produced(ErrorCode.MESSAGE_TOO_LARGE), produced()]})
+    sent = [[("a", b"0")], [("b", b"1"), ("b", None)], []]
+    reused: list = []
+    async with Producer(pool, linger_ms=10) as producer:
+        for record in sent:
+            reused[:] = record
+            await producer.send("t", b"list", headers=reused)
+            await producer.send("t", b"iterator", headers=iter(record))
+    written = [request.topic_data[0].partition_data[0].records for request in made.requests[ApiKey.PRODUCE]]
+    assert len(written) == 3
+    read = [list(record.headers) for batch in written[1:] for record in iterate_records(batch)]
+    assert read == [record for record in sent for _ in range(2)]
+
+
 async def test_a_closed_producer_takes_nothing(pool, made, /):
     producer = Producer(pool)
     await producer.close()

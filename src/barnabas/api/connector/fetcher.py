@@ -15,6 +15,7 @@ Cost: a lower rate of small messages, because Python iterates over each of them.
 Invariants:
 
 - A chunk covers the offsets from a partition's fetch offset to its next one; the chunks of a partition come in order.
+- Partitions that returned messages are requested after the others, so that a backlog of one does not delay them.
 - Fetching for a full stream pauses: at most queued.max.message.chunks chunks wait in its queue, and one more of each of
   its partitions.
 
@@ -160,7 +161,7 @@ class _LeaderFetcher:
 
     Attributes:
         node_id: The broker's id.
-        partitions: The partitions that it leads.
+        partitions: The partitions that it leads, in the order of the next request.
         wake: Set when a partition was added or a stream has room again.
     """
 
@@ -291,6 +292,8 @@ class _LeaderFetcher:
             self._fail(partition, self._too_large(partition, messages))
             return
         partition.fetch_offset = next_offset
+        # Brokers fill a response in the order of the request, so the next one begins with the other partitions.
+        self.partitions[partition.name] = self.partitions.pop(partition.name)
         partition.sink.put(partition, messages)
 
     def _out_of_range(self, partition: OwnedPartition) -> OffsetOutOfRangeError:
