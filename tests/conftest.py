@@ -25,8 +25,9 @@ settings.load_profile("desk")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# What the caller's shell sets is nothing that a command under test should see.
-for _name in ENVIRONMENT.values():
+# What the caller's shell sets is nothing that a command under test should see. Unbuffered output would hide that a
+# command does not flush.
+for _name in (*ENVIRONMENT.values(), "PYTHONUNBUFFERED"):
     os.environ.pop(_name, None)
 
 spark_classes.use_archive()

@@ -9,6 +9,7 @@ import pytest
 
 from barnabas.clients.channel import Channel, UnreachableError
 from barnabas.clients.pool import Pool
+from barnabas.clients.security import client_security
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError, ProtocolError
 from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -83,6 +84,20 @@ def test_a_peer_that_speaks_something_else():
     assert isinstance(error, KafkaError)
     assert error.code is ErrorCode.NETWORK_EXCEPTION
     assert "does not speak Kafka's protocol" in error.message
+
+
+def test_a_peer_without_tls():
+    async def peer(reader, writer):
+        await reader.read(100)
+
+    async def use(port):
+        security = client_security({"security.protocol": "SSL"})
+        await Channel.connect("127.0.0.1", port, "test", security=security)
+
+    message = failure(peer, use).message
+    assert re.fullmatch(
+        r"127\.0\.0\.1:\d+ closed the connection during the TLS handshake: is security\.protocol right\?", message
+    )
 
 
 def test_a_peer_that_says_nothing():

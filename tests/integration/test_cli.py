@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from tests import commands
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, is_readable
 
 
 @pytest.fixture
@@ -178,6 +178,52 @@ def test_ctrl_c_ends_a_consumer_in_good_order(barnabas, kafka_broker_session):
     assert errors == "Processed a total of 1 messages\n"
     rows = barnabas("groups", "--describe", "--group", "cli-signal").splitlines()
     assert rows[1].split()[3:6] == ["1", "1", "0"]
+
+
+@pytest.fixture
+def unread(kafka_broker_session):
+    """Starts `consume --group` of a topic, whose output nobody reads yet."""
+    processes = []
+
+    def start(topic, *options):
+        command = [sys.executable, "-m", "barnabas.cli.main", "consume", "--topic", topic, "--group", topic, *options]
+        command += ["--from-beginning", "--consumer-property", "heartbeat.interval.ms=100"]
+        command += ["--bootstrap-server", kafka_broker_session.bootstrap_servers]
+        processes.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        return processes[-1]
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def test_a_member_whose_reader_is_slow_stays_in_its_group_and_prints_each_record_once(
+    barnabas, kafka_broker_session, unread
+):
+    topic = "cli-slow"
+    lines = [f"{number:0100}" for number in range(10_000)]
+    barnabas("produce", "--topic", topic, stdin="\n".join(lines))
+    with kafka_broker_session.on("Heartbeat", group=topic).watch() as seen:
+        process = unread(topic, "--max-messages", "10000")
+        assert is_readable(process.stdout)
+        # A pipe takes less than one fetch.
+        seen.wait_for(seen.count + 3, PATIENCE_S)
+        read, errors = process.communicate(timeout=PATIENCE_S)
+    assert read.split() == lines
+    assert errors == "Processed a total of 10000 messages\n"
+
+
+def test_ctrl_c_ends_a_consumer_whose_output_nobody_reads(barnabas, unread):
+    topic = "cli-stalled"
+    # More than a pipe takes.
+    barnabas("produce", "--topic", topic, stdin="x" * 500_000)
+    process = unread(topic)
+    assert is_readable(process.stdout)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(PATIENCE_S) == 1
+    assert process.stderr.read() == "stopped while printing, because the reader of the output does not read\n"
+    assert [topic, "Empty"] in [line.split() for line in barnabas("groups", "--list", "--state").splitlines()]
 
 
 def test_a_reader_that_has_seen_enough(barnabas, kafka_broker_session):

@@ -54,6 +54,13 @@ def verdicts(servers: str, *question: str) -> list[str]:
     return [each["verdict"] for each in _all(explain(servers, *question)["findings"])]
 
 
+@pytest.mark.parametrize("question", ["topic", "disk"])
+def test_a_topic_that_does_not_exist_is_an_error(servers: str, question: str) -> None:
+    ran = run("explain", question, "nope", "--bootstrap-server", servers)
+    assert ran.returncode == 1
+    assert "topic nope does not exist" in ran.stderr
+
+
 def records(servers: str, topic: str, count: int, partition: int = 0) -> None:
     producer = Producer({"bootstrap.servers": servers, **_QUIET})
     for _ in range(count):

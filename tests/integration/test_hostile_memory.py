@@ -1,5 +1,7 @@
 """What a client without rights makes a broker keep: no more than its own bounds, however it calls things."""
 
+import socket
+
 import pytest
 
 from barnabas.core.error_code import ErrorCode
@@ -8,11 +10,13 @@ from barnabas.wire.protocol.messages.create_topics import CreatableTopic, Create
 from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.wire.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.wire.quotas.entities import LONGEST_NAME
 from benchmarks.attacks.memory import ATTACKS, attack, deny, frame_of, name
 from benchmarks.attacks.target import AUTHORIZED, Target
 from benchmarks.load.process import resident_mb
 from benchmarks.whole.wire import Peer, decoded
+from tests.patience import PATIENCE_S
 from tools.kafka.server import free_port
 
 # By names of 32 KB: 64 MB of them.
@@ -82,3 +86,28 @@ def test_members_that_say_much_of_themselves_are_refused() -> None:
         peer.close()
     assert kept_mb < before_mb + 60
     assert codes == [ErrorCode.NONE] * 10 + [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 50
+
+
+def test_responses_that_nobody_reads_are_bounded_together() -> None:
+    # The response of 6 MB repeats the names.
+    frame = frame_of(MetadataRequest([MetadataRequestTopic(name=name(each)) for each in range(200)]), 8)
+    with Broker(config=SMALL_MEMORY) as broker:
+        before_mb = resident_mb(broker.pid)
+        silent = []
+        for _ in range(25):
+            sock = socket.socket()
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            sock.settimeout(PATIENCE_S)
+            sock.connect((broker.host, broker.port))
+            sock.sendall(frame)
+            # The response has begun.
+            sock.recv(1, socket.MSG_PEEK)
+            silent.append(sock)
+        kept_mb = resident_mb(broker.pid)
+        peer = Peer(broker.bootstrap_servers)
+        peer.send(frame)
+        assert len(peer.receive()) > 6_000_000
+        peer.close()
+        for sock in silent:
+            sock.close()
+    assert kept_mb < before_mb + 80

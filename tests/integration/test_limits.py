@@ -1,4 +1,5 @@
-"""A broker at its limits: 10,000 partitions, 1,000 topics in a request, 5,000 connections, 500 members, 10,000 groups.
+"""A broker at its limits: 10,000 partitions, 1,000 topics in a request, 5,000 connections, 500 members, 10,000 groups,
+20,000 denied names.
 
 So many partitions and groups are made by `scripts/soak --tests`; fewer, in every run, show as well whether a request
 takes turns. Whatever of it is asked for, the event loop computes for 50 ms at a time at the most, or for longer by as
@@ -15,6 +16,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
+from barnabas.core.error_code import ErrorCode
 from barnabas.testing import Broker
 from barnabas.wire.protocol.api_keys import response_class
 from barnabas.wire.protocol.messages.delete_topics import DeleteTopicsRequest
@@ -54,6 +56,7 @@ MOST_PARTITIONS, DESCRIPTOR_COUNT = 9_900, 20_000
 # The partitions of one topic, and of each of 49 others.
 PARTITION_COUNTS = [(1_500, 5), pytest.param(5_000, 100, marks=WHOLE)]
 SMALL_COUNT = 49
+DENIED_COUNT = 20_000
 TOPIC_RESOURCE = 2
 METRICS_PORT = free_port()
 COMES_LATER = (14, 15, 16)
@@ -188,6 +191,17 @@ def test_a_thousand_topics_in_one_request(broker):
     with no_stall(broker):
         delete(broker, TOPICS)
     assert ask(broker, MetadataRequest(None), 4).topics == []
+
+
+def test_very_many_names_that_are_denied():
+    names = [f"t{number}" for number in range(DENIED_COUNT)]
+    authorizer = {"authorizer.class.name": "kafka.security.authorizer.AclAuthorizer"}
+    with Broker(config={**CONFIG, **authorizer}, start_timeout_s=PATIENCE_S) as broker:
+        with no_stall(broker):
+            deleted = ask(broker, DeleteTopicsRequest(names, TIMEOUT_MS), 3).responses
+            assert {each.error_code for each in deleted} == {ErrorCode.TOPIC_AUTHORIZATION_FAILED}
+        with no_stall(broker):
+            assert len(ask(broker, list_offsets(dict.fromkeys(names, 0)), 4).topics) == DENIED_COUNT
 
 
 @pytest.mark.parametrize(("large", "each"), PARTITION_COUNTS)

@@ -38,8 +38,8 @@ _CAP_DAC_READ_SEARCH = 2
 API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 7, -1)
 
 
-def command(*options: object) -> list[str]:
-    return [sys.executable, "-m", "barnabas.broker.server", "--log-level", "error", *map(str, options)]
+def command(*options: object, log_level: str = "error") -> list[str]:
+    return [sys.executable, "-m", "barnabas.broker.server", "--log-level", log_level, *map(str, options)]
 
 
 def refusal(*options: object, **popen: Any) -> str:
@@ -396,6 +396,43 @@ def test_a_signal_stops_the_broker_cleanly_whatever_its_clients_wait_for(tmp_pat
         assert not (tmp_path / CLEAN).exists()
         consumer.close()
         broker.stop()
+
+
+@contextlib.contextmanager
+def starting(*options: object) -> Iterator[subprocess.Popen[str]]:
+    """A broker's process that is not ready yet, and logs what it does."""
+    process = subprocess.Popen(command(*options, log_level="info"), stderr=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def wait_for_line(process: subprocess.Popen[str], text: str) -> None:
+    """Read the log up to the line with a text."""
+    assert process.stderr is not None
+    lines = []
+    while text not in (line := process.stderr.readline()):
+        lines.append(line)
+        assert line, lines
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGINT], ids=lambda each: each.name)
+def test_a_signal_stops_a_broker_that_waits_for_zookeeper(tmp_path, signal_number):
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        file = properties(
+            tmp_path / "server.properties",
+            f"zookeeper.connect=127.0.0.1:{nobody.getsockname()[1]}",
+            "zookeeper.connection.timeout.ms=2147483647",
+        )
+        with starting(file, "--port", 0, "--data-dir", tmp_path / "data") as broker:
+            wait_for_line(broker, "Connection refused")
+            broker.send_signal(signal_number)
+            _, errors = broker.communicate(timeout=PATIENCE_S)
+    assert (broker.returncode, "Traceback" in errors) == (0, False), errors
+    assert not (tmp_path / "data" / CLEAN).exists()
 
 
 def test_a_kill_leaves_no_clean_shutdown_marker(tmp_path):

@@ -66,7 +66,8 @@ class Broker:
     """A replica manager over real logs.
 
     Attributes:
-        led: The partitions that the listener for leadership believes to be led.
+        led: The partitions that the listener for leadership believes to be led, with their leader epochs.
+        loaded: The `leading_since` of each of them when the listener last loaded it: not again while it is led.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -89,6 +90,7 @@ class Broker:
         )
         self.replicas.on_leadership = self._on_leadership
         self.led: dict[TopicPartition, int] = {}
+        self.loaded: dict[TopicPartition, int] = {}
         self.answers: list[Pending[Any]] = []
 
     async def _start(self) -> None:
@@ -102,8 +104,10 @@ class Broker:
     def _on_leadership(self, led: list[Partition], resigned: list[TopicPartition]) -> None:
         for key in resigned:
             self.led.pop(key, None)
+            self.loaded.pop(key, None)
         for partition in led:
             self.led[partition.topic_partition] = partition.leader_epoch
+            self.loaded.setdefault(partition.topic_partition, partition.leading_since)
 
     def take(self, step: Step) -> None:
         if isinstance(step, Lead):
@@ -124,6 +128,10 @@ class Broker:
             {each.partition_index: each.error_code for each in answer.value.partition_errors} for answer in self.answers
         ]
 
+    def leading_since(self) -> dict[TopicPartition, int]:
+        """The epoch since which each partition is led without a break."""
+        return {each.topic_partition: each.leading_since for each in self.replicas.partitions if each.is_leader}
+
     def hosted(self) -> dict[TopicPartition, tuple[int, int]]:
         """Leader and epoch of each partition, whose log is open and in the manager's hands."""
         found = {}
@@ -139,6 +147,7 @@ class Broker:
 @example([Lead((0,), 1, 0), Stop(0, -2, True), Lead((0,), 1, 0)])
 @example([Lead((0,), 1, 0), Stop(0, -2, True), Lead((0,), 1, 0), Stop(0, -1, False), Work()])
 @example([Lead((0, 1), 1, 0), Work(), Stop(0, -1, False)])
+@example([Lead((0,), 1, 0), Work(), Lead((0, 1), 2, 1), Lead((0,), 1, 2)])
 def test_a_late_log_changes_nothing(taken: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
@@ -154,6 +163,8 @@ def test_a_late_log_changes_nothing(taken: list[Step]) -> None:
         assert late.answered() == at_once.answered()
         assert late.hosted() == at_once.hosted()
         assert late.led == at_once.led
+        for broker in (at_once, late):
+            assert broker.loaded == broker.leading_since()
         assert sorted(late.logs.topic_partitions) == sorted(at_once.logs.topic_partitions)
         for name in map(str, PARTITIONS):
             assert (root / "late" / name).exists() == (root / "at-once" / name).exists()

@@ -21,7 +21,7 @@
 | `heal 1 2`, `together` | what was sent from 1 to 2 arrives again; all can reach all |
 | `leader t-0` | leader, epoch and replicas in sync, as ZooKeeper has them |
 | `offline t-0 at=2` | the leader and the replicas offline, as a broker tells clients |
-| `until-state t-0 leader=2 isr=1,2` | waits until ZooKeeper has it so |
+| `until-state t-0 leader=2 isr=1,2 by=1` | waits until ZooKeeper has it so, and broker 1 its leader epoch |
 | `until-equal t-0 on=1,2` | waits until all these replicas end at the same offset, and know that it is replicated |
 | `logs t-0` | for each broker what its log holds: leader epoch, offsets, values |
 | `warned lost` | what brokers warned of since the last time, the lines that have a word |
@@ -37,6 +37,7 @@ from random import Random
 from typing import Any
 
 from barnabas.broker.log.directories.checkpoint import OffsetCheckpoint
+from barnabas.broker.replicas.partition import Partition
 from barnabas.clients.admin import Admin, NewTopic
 from barnabas.clients.producer import Producer
 from barnabas.core.types import TopicPartition
@@ -248,10 +249,13 @@ class ClusterStory(Story):
         return [f"{place} leader={state.leader} offline={','.join(map(str, state.offline)) or 'none'}"]
 
     async def _until_state(self, values: dict[str, str], place: str) -> list[str]:
+        by = values.pop("by", None)
+
         def is_so() -> bool:
             state = self._state_of(place)
             told = {} if state is None else dict(word.split("=") for word in _told(state).split())
-            return all(told.get(name) == value for name, value in values.items())
+            is_known = by is None or told.get("epoch") == str(self._leader_epoch(self.hosts[int(by)], place_of(place)))
+            return is_known and all(told.get(name) == value for name, value in values.items())
 
         return await self._until(is_so)
 
@@ -267,9 +271,16 @@ class ClusterStory(Story):
 
     def _partition(self, host: BrokerHost, key: TopicPartition) -> tuple[int, int] | None:
         """The log's end and the high watermark of a replica; None: it is not hosted."""
-        replication = None if host.node is None or not host.is_up else host.node._replication
-        partition = None if replication is None else replication.replicas.partition(key)
+        partition = self._replica(host, key)
         return None if partition is None else (partition.log.log_end_offset, partition.high_watermark)
+
+    def _leader_epoch(self, host: BrokerHost, key: TopicPartition) -> int | None:
+        partition = self._replica(host, key)
+        return None if partition is None else partition.leader_epoch
+
+    def _replica(self, host: BrokerHost, key: TopicPartition) -> Partition | None:
+        replication = None if host.node is None or not host.is_up else host.node._replication
+        return None if replication is None else replication.replicas.partition(key)
 
     async def _logs(self, values: dict[str, str], place: str) -> list[str]:
         log_dirs = [Path(each) for each in self.settings.get("log.dirs", str(DATA)).split(",")]

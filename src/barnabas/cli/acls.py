@@ -334,7 +334,7 @@ def _ask(wanted: dict[PatternFilter, list[Entry]]) -> None:
     Raises:
         BarnabasError: The user declines, or stdin is not a terminal.
     """
-    if not sys.stdin.isatty():
+    if sys.stdin is None or not sys.stdin.isatty():
         raise BarnabasError("cannot ask for confirmation without a terminal: add --force to remove without it")
     for pattern, entries in wanted.items():
         which = f"{len(entries)} rules" if entries else "all rules"

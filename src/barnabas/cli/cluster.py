@@ -241,7 +241,7 @@ async def _run(registry: _Process | None, connect: str, members_at: Callable[[st
         if stopping in done:
             return 0
         members = await starting
-        say(f"Clients can connect: {','.join(member.address for member in members)}", flush=True)
+        say(f"Clients can connect: {','.join(member.address for member in members)}")
         ends = [asyncio.create_task(_report_end(process, stopped)) for process in members]
         if registry is not None:
             note(f"The cluster's state is at {registry.address}, for zookeeper.connect.")

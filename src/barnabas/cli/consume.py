@@ -3,9 +3,11 @@
 import asyncio
 import base64
 import math
+import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from functools import partial
 from typing import Annotated
 
 from barnabas.cli.client_properties import ClientProperties
@@ -55,6 +57,8 @@ Examples:
 
 _COMMIT_INTERVAL_MS = 5_000
 _POLL_MS = 500
+# How long a stopped command waits for the reader of its output.
+_STALLED_S = 5
 _Topics = dict[str, list[TopicPartition]]
 _ISOLATION_LEVELS = {"read_uncommitted": False, "read_committed": True}
 # differs from Kafka (consume-reset-none): `none` is allowed.
@@ -192,7 +196,7 @@ def consume(
                 max_partition_fetch_bytes=max_partition_fetch_bytes,
                 is_read_committed=is_read_committed,
             )
-            reader = _Reader(consumer, writer, max_messages, timeout_ms, stopped)
+            reader = _Reader(consumer, writer, max_messages, timeout_ms, stopped, pool.env.elsewhere)
             topics = await _topics(Admin(pool), topic, whitelist)
 
             def watching(use: Callable[[_Topics], Awaitable[None]]) -> AbstractAsyncContextManager[None]:
@@ -218,6 +222,10 @@ def consume(
                         async with watching(lambda found: _seek(consumer, found, partition, offset or reset)):
                             await reader.read(bar)
             finally:
+                if reader.is_printing:
+                    note("stopped while printing, because the reader of the output does not read")
+                    # An ordinary exit would wait for the thread that prints.
+                    os._exit(1)
                 sys.stdout.buffer.flush()
                 await reader.consumer.close()
                 note(f"Processed a total of {reader.count} messages")
@@ -327,7 +335,12 @@ async def _seek(consumer: Consumer, topics: _Topics, partition: int | None, offs
 
 
 class _Reader:
-    """Reads and prints records until a limit or a signal ends it."""
+    """Reads and prints records until a limit or a signal ends it.
+
+    Attributes:
+        count: The number of printed records.
+        is_printing: Whether a thread is printing.
+    """
 
     def __init__(
         self,
@@ -336,9 +349,15 @@ class _Reader:
         max_messages: int | None,
         timeout_ms: int | None,
         stopped: asyncio.Event,
+        elsewhere: Callable[[Callable[[], None]], Awaitable[None]] | None = None,
     ) -> None:
+        """Args:
+        elsewhere: Runs a function in a thread; None: records are printed on the event loop.
+        """
         self.consumer = consumer
         self.count = 0
+        self.is_printing = False
+        self._elsewhere = elsewhere
         self._writer = writer
         self._max_messages = max_messages
         self._timeout_s = None if timeout_ms is None else timeout_ms / 1000
@@ -353,7 +372,8 @@ class _Reader:
         """Read the partitions that the consumer is assigned."""
         self._start_timeout()
         while not self._is_done() and (fetched := await self._poll()) is not None:
-            self._print(fetched)
+            if await self._print(fetched) is None:
+                return
             bar.set(self.count, f"{self.count:,} records")
 
     async def read_as_member(self, member: GroupMember, reset: str, bar: Bar, commit_interval_s: float | None) -> None:
@@ -379,7 +399,10 @@ class _Reader:
                 fetched = await self._poll()
                 if fetched is None:
                     break
-                printed = self._print(fetched)
+                # Without commits, records that a rebalance leaves unprinted could be skipped.
+                printed = await self._print(fetched, None if commit_interval_s is None else member)
+                if printed is None:
+                    break
                 if commit_interval_s is not None:
                     positions = printed
                 bar.set(self.count, f"{self.count:,} records")
@@ -388,48 +411,82 @@ class _Reader:
                     next_commit = loop.time() + (commit_interval_s or 0)
             await _commit(member, positions)
         finally:
-            await member.leave()
+            task = asyncio.current_task()
+            # A second Ctrl-C cancels the connections, too: leaving would wait for its timeout.
+            if task is None or not task.cancelling():
+                await member.leave()
 
-    async def _finishes(self, task: "asyncio.Task[dict[TopicPartition, int]]") -> bool:
-        stop = asyncio.get_running_loop().create_task(self._stopped.wait())
-        await asyncio.wait([task, stop], return_when=asyncio.FIRST_COMPLETED)
-        stop.cancel()
-        if task.done():
+    async def _finishes(self, task: "asyncio.Task[object]") -> bool:
+        """Wait for a task; cancel it if a signal comes first, and return False."""
+        if await self._comes_first(task):
             return True
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         return False
 
+    async def _comes_first(self, task: "asyncio.Task[object]") -> bool:
+        """Wait for a task or a signal; return whether the task has ended."""
+        stop = asyncio.get_running_loop().create_task(self._stopped.wait())
+        await asyncio.wait([task, stop], return_when=asyncio.FIRST_COMPLETED)
+        stop.cancel()
+        return task.done()
+
     async def _poll(self) -> Fetched | None:
         """Return the next records; None: a signal came first, and records below the positions may be missing."""
-        loop = asyncio.get_running_loop()
-        poll = loop.create_task(self.consumer.poll(_POLL_MS))
-        stop = loop.create_task(self._stopped.wait())
-        await asyncio.wait([poll, stop], return_when=asyncio.FIRST_COMPLETED)
-        stop.cancel()
-        if poll.done():
-            return poll.result()
-        poll.cancel()
-        await asyncio.gather(poll, return_exceptions=True)
-        return None
+        poll = asyncio.get_running_loop().create_task(self.consumer.poll(_POLL_MS))
+        return poll.result() if await self._finishes(poll) else None
 
-    def _print(self, fetched: Fetched) -> dict[TopicPartition, int]:
-        """Print records up to the limit; return the offset after the printed records for each partition."""
-        next_offsets, count = dict(self.consumer.positions), self.count
+    async def _print(self, fetched: Fetched, member: GroupMember | None = None) -> dict[TopicPartition, int] | None:
+        """Print records up to the limit; return the offset after the printed records for each partition.
+
+        None: a signal came, and the reader of the output does not read.
+
+        A thread prints, so that a slow reader of the output does not stop the heartbeats: without them, the group would
+        give the partitions to another member, or to this one again, at the offsets before these records.
+
+        Args:
+            member: Its rebalance ends the print, so that the group does not wait for the reader of the output.
+        """
+        # differs from Kafka (consume-slow-reader): a member keeps its partitions however long its records take. If
+        # max.poll.interval.ms removed it, it would print the same records again, as slowly. It limits rebalances only.
+        next_offsets = dict(self.consumer.positions)
+        write = partial(self._write_records, fetched, next_offsets, member)
+        if self._elsewhere is None:
+            write()
+        else:
+            printing = asyncio.ensure_future(self._elsewhere(write))
+            self.is_printing = True
+            if not await self._comes_first(printing):
+                # The thread stops after the record that it writes.
+                await asyncio.wait([printing], timeout=_STALLED_S)
+                if not printing.done():
+                    return None
+            self.is_printing = False
+            printing.result()
+        if fetched:
+            self._last_record = asyncio.get_running_loop().time()
+        return next_offsets
+
+    def _write_records(
+        self, fetched: Fetched, next_offsets: dict[TopicPartition, int], member: GroupMember | None
+    ) -> None:
+        """Write records up to the limit, a signal or a rebalance; set `next_offsets` to the first ones not written."""
+        count = self.count
         for partition, records, is_log_append_time in fetched:
             for record in records:
-                if self._max_messages is not None and self.count >= self._max_messages:
+                if self._is_over() or (member is not None and member.needs_rejoin):
                     next_offsets[partition] = min(next_offsets[partition], record.offset)
                     break
                 self._writer.write(partition, record, is_log_append_time)
                 self.count += 1
         if self.count > count:
             sys.stdout.buffer.flush()
-            self._last_record = asyncio.get_running_loop().time()
-        return next_offsets
+
+    def _is_over(self) -> bool:
+        return self._stopped.is_set() or (self._max_messages is not None and self.count >= self._max_messages)
 
     def _is_done(self) -> bool:
-        if self._stopped.is_set() or (self._max_messages is not None and self.count >= self._max_messages):
+        if self._is_over():
             return True
         return self._timeout_s is not None and asyncio.get_running_loop().time() - self._last_record >= self._timeout_s
 

@@ -66,13 +66,19 @@ def _read_file(path: str, group: str) -> dict[TopicPartition, int]:
     wanted: dict[TopicPartition, int] = {}
     # Text that is not valid UTF-8 fails the checks of numbers and topic names below.
     with open(path, newline="", encoding="utf-8", errors="backslashreplace") as file:
-        for number, row in enumerate(csv.reader(file), start=1):
-            cells = [cell.strip() for cell in row]
-            if len(cells) == 4 and cells[0] != group:
-                continue
-            if len(cells) not in (3, 4) or not (cells[-2].isdecimal() and cells[-1].isdecimal()):
-                raise BarnabasError(f"{path}:{number}: must have the form topic,partition,offset")
-            wanted[TopicPartition(cells[-3], int(cells[-2]))] = int(cells[-1])
+        rows = csv.reader(file)
+        try:
+            for row in rows:
+                cells = [cell.strip() for cell in row]
+                if len(cells) == 4 and cells[0] != group:
+                    continue
+                # ValueError: too few or many cells, or a number with thousands of digits.
+                name, partition, offset = cells[-3:] if len(cells) == 4 else cells
+                if not (partition.isdecimal() and offset.isdecimal()):
+                    raise ValueError
+                wanted[TopicPartition(name, int(partition))] = int(offset)
+        except (csv.Error, ValueError):
+            raise BarnabasError(f"{path}:{rows.line_num}: must have the form topic,partition,offset") from None
     if not wanted:
         raise BarnabasError(f"{path} has no offsets of group {group}")
     return wanted

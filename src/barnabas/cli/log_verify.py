@@ -65,7 +65,8 @@ def _check_one(path: Path, headers_only: bool, advance: Callable[[int], None]) -
         wanted = TopicPartition(topic, int(partition))
         return DirectoryCheck(parent, note_bytes=advance, is_deep=not headers_only).run(lambda each: each == wanted)
     report = DirectoryReport(path, running_broker(parent))
-    state = LogState(is_in_use=report.running_pid is not None)
+    # It may be compacted: then gaps between its segments are no damage.
+    state = LogState(is_in_use=report.running_pid is not None, is_compacted=True)
     report.logs.append(LogCheck(path, state, advance, is_deep=not headers_only).run())
     return report
 

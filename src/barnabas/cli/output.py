@@ -2,6 +2,8 @@
 
 On a terminal a table has a frame and is wrapped between words; in a pipe it is plain aligned columns, never wrapped.
 
+Every line and table is flushed: the reader of a pipe or a file sees a long-running command's output when it is printed.
+
 All output passes through this module, because names, errors and records come from untrusted peers. Line breaks and
 terminal control sequences in them are escaped (`core/peer_text.py`), also in a pipe. Requested raw data (records, CSV,
 the data of a registry node) is not escaped in a pipe or a file.
@@ -30,13 +32,13 @@ class Bar(Protocol):
 
 def print_json(value: object) -> None:
     """Print one line of JSON on stdout."""
-    print(to_json(value))
+    print(to_json(value), flush=True)
 
 
 # differs from Kafka (printed-names): Kafka's tools print names unescaped.
-def say(text: str = "", *, flush: bool = False) -> None:
+def say(text: str = "") -> None:
     """Print one line on stdout."""
-    print(on_one_line(text), flush=flush)
+    print(on_one_line(text), flush=True)
 
 
 def prompt(text: str, *, on_stderr: bool = False) -> None:
@@ -88,7 +90,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
     # Each column has a frame and two spaces.
     widths = column_widths(columns, texts, console.width - 3 * len(columns) - 1)
     if widths is None:
-        print(*record_lines(columns, texts), sep="\n")
+        print(*record_lines(columns, texts), sep="\n", flush=True)
         return
     table = Table(box=box.ROUNDED)
     for column, width, is_number in zip(columns, widths, are_numbers, strict=True):
@@ -114,6 +116,7 @@ def _print_plain(columns: Sequence[str], rows: Sequence[Sequence[str]], are_numb
             cells.append(gap + text if is_number else text + gap)
         # Remove the padding of the last column.
         print("  ".join(cells).rstrip())
+    sys.stdout.flush()
 
 
 def note(text: str) -> None:

@@ -148,8 +148,7 @@ class _ProduceRun:
             say(
                 f"{records:.0f} records sent, {records / elapsed:.1f} records/sec "
                 f"({size_bytes / elapsed / _MEGABYTE:.2f} MB/sec), "
-                f"{total_ms / max(records, 1):.1f} ms avg latency, {max_ms:.1f} ms max latency.",
-                flush=True,
+                f"{total_ms / max(records, 1):.1f} ms avg latency, {max_ms:.1f} ms max latency."
             )
         self._window_started = now
         self._window = [0, 0, 0.0, 0.0]
@@ -329,7 +328,7 @@ class _ConsumeRun:
             )
             total_mb = self._byte_count / _MEGABYTE
             shown = [_time_text(datetime.now()), "0", f"{total_mb:.4f}", f"{figures['MB.sec']:.4f}", str(self.count)]
-            say(", ".join(shown + _tail(figures)), flush=True)
+            say(", ".join(shown + _tail(figures)))
             self._window = (now, self.count, self._byte_count, self.rebalance_s)
 
     def finish(self, as_json: bool) -> None:
@@ -395,8 +394,13 @@ def _payloads(record_size: int | None, file: Path | None, delimiter: str) -> lis
     if (record_size is None) == (file is None):
         raise BarnabasError("exactly one is required: --record-size BYTES or --payload-file FILE")
     if file is not None:
-        divider = delimiter.encode().decode("unicode_escape").encode()
-        payloads = [part for part in file.read_bytes().split(divider) if part]
+        try:
+            divider = delimiter.encode("latin-1", "backslashreplace").decode("unicode_escape").encode()
+            payloads = [part for part in file.read_bytes().split(divider) if part]
+        except ValueError:
+            raise BarnabasError(
+                f"--payload-delimiter {delimiter!r}: must be text, with escapes such as \\n, \\t and \\\\"
+            ) from None
         if not payloads:
             raise BarnabasError(f"--payload-file {file} is empty")
         return payloads

@@ -176,12 +176,12 @@ def delete_limits(
             return found
 
     deleted = run_async(work())
+    if not deleted:
+        raise BarnabasError(f"no such limit is set for {entity}; `barnabas quotas list` shows all limits")
     if as_json:
         print_json({"node": f"/config/{entity.path}", "deleted": deleted})
-    elif deleted:
-        say(f"Deleted {', '.join(deleted)} of {entity}.")
     else:
-        raise BarnabasError(f"no such limit is set for {entity}; `barnabas quotas list` shows all limits")
+        say(f"Deleted {', '.join(deleted)} of {entity}.")
 
 
 def explain(

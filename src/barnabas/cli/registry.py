@@ -1,9 +1,12 @@
 """`barnabas registry`: the state of a cluster, in its embedded registry or in ZooKeeper."""
 
 import asyncio
+import os
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from stat import S_IFREG, S_ISREG
+from tempfile import mkstemp
 from typing import Annotated, Final, TypeVar
 
 from barnabas.cli.migration_options import run_quietly
@@ -207,9 +210,7 @@ def export(
         print_data(text)
         return
     try:
-        # Restrict the access before any data is written.
-        file.touch(mode=0o600)
-        file.write_text(text, encoding="utf-8")
+        _write_private(file, text)
     except OSError as error:
         raise BarnabasError(f"{file}: {error.strerror}") from None
     note(f"Exported {len(document.nodes)} nodes to {file}.")
@@ -223,6 +224,8 @@ def import_(
     zookeeper: _ZooKeeper = None,
     overwrite: Annotated[bool, flag("--overwrite", "Replace the data of nodes that differ.")] = False,
 ) -> None:
+    if str(file) == "-" and sys.stdin is None:
+        raise BarnabasError("standard input is closed: connect it to a file or a pipe")
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     except OSError as error:
@@ -278,6 +281,35 @@ def _run(
     return run_quietly(run())
 
 
+def _write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner can read. An existing file is replaced: others may be able to read it."""
+    # Follows /dev/stdout to its pipe, which has no path.
+    mode = path.stat().st_mode if path.exists() else S_IFREG
+    if not S_ISREG(mode):
+        path.write_text(text, encoding="utf-8")
+        return
+    target = path.resolve()
+    try:
+        # Readable by its owner only, from the start.
+        descriptor, name = mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError:
+        if not target.exists():
+            raise
+        # The user may write the file, but not its directory.
+        with target.open("r+", encoding="utf-8") as file:
+            os.fchmod(file.fileno(), 0o600)
+            file.truncate()
+            file.write(text)
+        return
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
 def _named(log_dir: Path | None, zookeeper: str | None) -> str:
     return str(log_dir) if zookeeper is None else zookeeper
 
@@ -317,10 +349,9 @@ async def _watch(registry: Registry, path: str, as_json: bool) -> None:
             if as_json:
                 print_json({"path": path, "exists": seen[0], "data": _text(data), "children": names})
             elif stat is None:
-                say(f"{path} does not exist", flush=True)
+                say(f"{path} does not exist")
             else:
-                say(f"{path} version {stat.version}: {_text(data)} [{' '.join(names)}]", flush=True)
-            sys.stdout.flush()
+                say(f"{path} version {stat.version}: {_text(data)} [{' '.join(names)}]")
         event = await events.get()
         if event.type is EventType.NONE:
             note("Note that the connection was lost.")

@@ -205,24 +205,32 @@ def _mechanisms(names: list[str] | None) -> list[ScramMechanism]:
 
 
 def _password(file: str | None) -> str:
-    """Return the password. Raises BarnabasError if it is empty."""
+    """Return the password. Raises BarnabasError if it is empty or not UTF-8."""
+    try:
+        password = _read_password(file).rstrip("\r\n")
+        # Standard input may accept other bytes.
+        password.encode()
+    except UnicodeError:
+        where = "standard input" if file in (None, "-") else file
+        raise BarnabasError(f"{where}: the password must be UTF-8 text") from None
+    if not password:
+        raise BarnabasError("the password is empty: put it in the first line of --password-file or of standard input")
+    return password
+
+
+def _read_password(file: str | None) -> str:
+    """Return the first line of a file or of standard input; ask for the password on a terminal."""
     if file is not None and file != "-":
         with open(file, encoding="utf-8") as opened_file:
-            password = opened_file.readline(_MOST_PASSWORD_CHARACTERS)
-    elif file is None and sys.stdin is not None and sys.stdin.isatty():
+            return opened_file.readline(_MOST_PASSWORD_CHARACTERS)
+    if file is None and sys.stdin is not None and sys.stdin.isatty():
         from getpass import getpass
 
         password = getpass("Password: ")
         if getpass("Repeat password: ") != password:
             raise BarnabasError("the two passwords differ")
-    elif sys.stdin is not None:
-        password = sys.stdin.readline(_MOST_PASSWORD_CHARACTERS)
-    else:
-        password = ""
-    password = password.rstrip("\r\n")
-    if not password:
-        raise BarnabasError("the password is empty: put it in the first line of --password-file or of standard input")
-    return password
+        return password
+    return "" if sys.stdin is None else sys.stdin.readline(_MOST_PASSWORD_CHARACTERS)
 
 
 def _show(described: dict[str, dict[str, int]], as_json: bool) -> None:

@@ -8,6 +8,7 @@ Source: protocol guide, "Common request and response structure", "Api versions".
 """
 
 import asyncio
+import errno
 import os
 import socket
 from collections.abc import Mapping
@@ -25,6 +26,8 @@ from barnabas.wire.protocol.messages.api_versions import ApiVersionsRequest, Api
 from barnabas.wire.protocol.wire import Message, WireBuffer
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     from barnabas.clients.login import Login
 
 R = TypeVar("R", bound=Message)
@@ -42,7 +45,7 @@ _UNKNOWN_HOST = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", sock
 
 
 class UnreachableError(KafkaError):
-    """No broker accepted a connection; an immediate retry is pointless."""
+    """No broker accepted a connection and a first request; an immediate retry is pointless."""
 
 
 class HungUpError(KafkaError):
@@ -54,6 +57,7 @@ class Channel:
 
     Attributes:
         host, port: The broker's address.
+        hung_up: Whether the peer closed the connection before it answered anything but ApiVersions.
         versions: The broker's version range of each API key.
     """
 
@@ -61,6 +65,7 @@ class Channel:
         "_client_id",
         "_elsewhere",
         "_failure",
+        "_has_answered",
         "_login",
         "_next_correlation_id",
         "_reader",
@@ -69,6 +74,7 @@ class Channel:
         "_waiting",
         "_writer",
         "host",
+        "hung_up",
         "port",
         "versions",
     )
@@ -86,6 +92,7 @@ class Channel:
         """Create a channel over open streams; call `connect` instead."""
         self.host = host
         self.port = port
+        self.hung_up = False
         self.versions: dict[int, tuple[int, int]] = {}
         self._client_id = client_id
         self._elsewhere = None if env is None else env.elsewhere
@@ -95,6 +102,7 @@ class Channel:
         self._next_correlation_id = 0
         self._waiting: dict[int, asyncio.Future[memoryview]] = {}
         self._failure: KafkaError | None = None
+        self._has_answered = False
         self._login: Login | None = None
         self._task = asyncio.get_running_loop().create_task(self._read_answers())
 
@@ -136,7 +144,7 @@ class Channel:
         except TimeoutError:
             raise _no_answer(host, port, now() - begin_s) from None
         except (OSError, UnicodeError) as error:
-            raise KafkaError(ErrorCode.NETWORK_EXCEPTION, _why_not(host, port, error)) from error
+            raise KafkaError(ErrorCode.NETWORK_EXCEPTION, _why_not(host, port, error, context)) from error
         channel = cls(host, port, client_id, reader, writer, request_timeout_ms, env)
         try:
             if versions is None:
@@ -327,6 +335,7 @@ class Channel:
         if response.error_code != ErrorCode.NONE:
             raise KafkaError(ErrorCode(response.error_code), f"{self.host}:{self.port} refused ApiVersions")
         self.versions = {api.api_key: (api.min_version, api.max_version) for api in response.api_keys}
+        self._has_answered = False
 
     async def _read_answers(self) -> None:
         try:
@@ -337,16 +346,23 @@ class Channel:
                     return
                 frame = memoryview(await self._reader.readexactly(size))
                 (correlation_id,) = _SIZE.unpack_from(frame)
+                self._has_answered = True
                 future = self._waiting.get(correlation_id)
                 # A response whose request timed out is dropped.
                 if future is not None and not future.done():
                     future.set_result(frame)
         except asyncio.IncompleteReadError:
+            self._note_end()
             self._fail(self._lost(_CLOSED))
         except OSError as error:
+            self._note_end()
             self._fail(self._lost(_reason(error)))
         except MemoryError:
             self._fail(self._lost("there is not enough memory for its answer"))
+
+    def _note_end(self) -> None:
+        # A request that timed out here has closed the connection as well.
+        self.hung_up = not self._has_answered and self._failure is None
 
     def _lost(self, reason: str) -> KafkaError:
         return KafkaError(ErrorCode.NETWORK_EXCEPTION, f"connection to {self.host}:{self.port} lost: {reason}")
@@ -370,8 +386,8 @@ def _no_answer(host: str, port: int, waited_s: float) -> KafkaError:
     return KafkaError(ErrorCode.NETWORK_EXCEPTION, text)
 
 
-def _why_not(host: str, port: int, error: OSError | UnicodeError) -> str:
-    """Describe why a connection could not be opened."""
+def _why_not(host: str, port: int, error: OSError | UnicodeError, context: "SSLContext | None") -> str:
+    """Describe why a connection could not be opened, with TLS if there is a context."""
     if isinstance(error, UnicodeError) or (isinstance(error, socket.gaierror) and error.errno in _UNKNOWN_HOST):
         return f"unknown host: {host}"
     if isinstance(error, socket.gaierror):
@@ -379,6 +395,8 @@ def _why_not(host: str, port: int, error: OSError | UnicodeError) -> str:
     refused: str | None = getattr(error, "verify_message", None)
     if refused is not None:
         return f"the certificate of {host}:{port} is refused: {refused}"
+    if context is not None and isinstance(error, ConnectionResetError):
+        return f"{host}:{port} closed the connection during the TLS handshake: is security.protocol right?"
     return f"cannot connect to {host}:{port}: {_reason(error)}"
 
 
@@ -390,7 +408,8 @@ def _reason(error: OSError) -> str:
         return f"TLS: {of_tls.lower().replace('_', ' ')}"
     if error.errno is not None and error.errno > 0:
         return os.strerror(error.errno).lower()
-    return str(error).lower()
+    # asyncio resets connections without a text.
+    return str(error).lower() or os.strerror(errno.ECONNRESET).lower()
 
 
 def parse_servers(text: str) -> list[tuple[str, int]]:
@@ -400,9 +419,10 @@ def parse_servers(text: str) -> list[tuple[str, int]]:
         BarnabasError: The text has another form; the error shows the expected one.
     """
     servers = []
-    for item in text.split(","):
-        host, colon, port = item.strip().rpartition(":")
+    # Kafka's clients ignore empty items, too.
+    for item in [each.strip() for each in text.split(",") if each.strip()] or [text]:
+        host, colon, port = item.rpartition(":")
         if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
-            raise BarnabasError(f"{item.strip()!r} is not a server address: write host:port, such as 127.0.0.1:9092")
+            raise BarnabasError(f"{item!r} is not a server address: write host:port, such as 127.0.0.1:9092")
         servers.append((host.strip("[]"), int(port)))
     return servers

@@ -113,6 +113,8 @@ class Pool:
         self._connecting: dict[tuple[str, int, str], asyncio.Task[Channel]] = {}
         # The sequence number of each address's last failure.
         self._failures: dict[tuple[str, int], int] = {}
+        # Addresses that closed a connection without an answer, before any broker returned metadata.
+        self._hung_up: set[tuple[str, int]] = set()
         self._brokers: dict[int, tuple[str, int]] = {}
         self._controller_id = -1
         self._topics: dict[str, tuple[int, TopicMetadata]] = {}
@@ -142,12 +144,14 @@ class Pool:
         """Return a connection to any broker: an open one, or else the first known broker that can be reached.
 
         Raises:
-            UnreachableError: No broker is reachable; the message gives the reason for the last one tried.
+            UnreachableError: No broker is reachable, or all closed the connection twice before they answered; the
+                message gives the reason for the last one tried.
         """
         is_open = [channel for place, channel in self._channels.items() if channel.is_open and not place[2]]
         if is_open:
             # Choose at random: a single broker may have outdated metadata.
             return is_open[self.env.dice.randrange(len(is_open))] if len(is_open) > 1 else is_open[0]
+        self._check_hung_up()
         failure: KafkaError | None = None
         known = dict.fromkeys([*self._bootstrap, *self._brokers.values()])
         # Addresses with a broken connection come last: a paused broker accepts connections but does not answer.
@@ -162,6 +166,21 @@ class Pool:
                 failure = error
         assert failure is not None
         raise UnreachableError(failure.code, failure.message) from failure
+
+    def _check_hung_up(self) -> None:
+        """Raise UnreachableError if each reachable bootstrap address closed a second connection before it answered."""
+        if self._brokers or not self._hung_up.issuperset(set(self._bootstrap) - self._failures.keys()):
+            return
+        # Not a connection that could not be opened again: the broker has stopped.
+        closed = [channel for channel in self._channels.values() if channel.hung_up]
+        # The next call tries again.
+        self._hung_up.clear()
+        if closed:
+            place = f"{closed[-1].host}:{closed[-1].port}"
+            raise UnreachableError(
+                ErrorCode.NETWORK_EXCEPTION,
+                f"{place} closed the connection at the first request after ApiVersions: is security.protocol right?",
+            )
 
     async def broker(self, node_id: int) -> Channel:
         """Return a connection to one broker.
@@ -396,6 +415,8 @@ class Pool:
         broken = self._channels.pop((*address, group_id), None)
         if broken is not None:
             await broken.close()
+            if broken.hung_up:
+                self._hung_up.add(address)
         return await Channel.connect(
             *address,
             self.client_id,

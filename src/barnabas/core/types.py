@@ -8,6 +8,8 @@ from typing import NamedTuple
 NO_OFFSET = -1
 NO_EPOCH = -1
 NO_TIMESTAMP = -1
+MOST_TIMESTAMP_MS = 2**63 - 1
+"""The largest timestamp that fits into Kafka's messages and records."""
 NO_PRODUCER_ID = -1
 NO_SEQUENCE = -1
 

@@ -65,6 +65,7 @@ class Part(Enum):
     TRANSACTIONS = auto()
     RULES = auto()
     LIMITS = auto()
+    TOPIC = auto()
     USE = auto()
     ROUND_TRIPS = auto()
 
@@ -107,6 +108,8 @@ class Collector:
         for each in snapshot.cluster.brokers.values():
             if each.failure and each.address is not None:
                 snapshot.silent[each.broker_id] = each.failure
+        if Part.TOPIC in parts:
+            await self._check_topic()
         if Part.ROUND_TRIPS in parts:
             snapshot.round_trips_ms = await self._queries.of_each(self._round_trip)
         if Part.DIRECTORIES in parts:
@@ -171,6 +174,12 @@ class Collector:
             for index, part in topic.partitions.items()
         ]
         return Cluster(known.cluster_id, known.controller_id, brokers, partitions)
+
+    async def _check_topic(self) -> None:
+        """Raise KafkaError if the subject is a topic that does not exist or that the caller may not see."""
+        wanted = self._scope.name
+        if wanted is not None and all(each.topic != wanted for each in self._snapshot.partitions):
+            await self._pool.topic(wanted)
 
     async def _recorded(self, broker_id: int) -> BrokerReport:
         return await self._queries.admin(QuotaStateAdmin).recorded_by(broker_id, PACE_S)

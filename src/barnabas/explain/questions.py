@@ -55,12 +55,12 @@ QUESTIONS: Final = {
     "refused": Question(frozenset({Part.RULES}), ("refusals",), explain_refused),
     "slow": Question(frozenset({Part.ROUND_TRIPS}), ("requests", "stalls"), explain_slow),
     "topic": Question(
-        frozenset({Part.DIRECTORIES, Part.SETTINGS}),
+        frozenset({Part.TOPIC, Part.DIRECTORIES, Part.SETTINGS}),
         ("leaders", "broker"),
         explain_topic,
     ),
     "disk": Question(
-        frozenset({Part.DIRECTORIES, Part.SETTINGS}),
+        frozenset({Part.TOPIC, Part.DIRECTORIES, Part.SETTINGS}),
         ("broker", "segments"),
         explain_disk,
     ),

@@ -14,6 +14,7 @@ from barnabas.broker.log.directories.checkpoint import parse_lines
 from barnabas.broker.log.directories.directory import CLEAN_SHUTDOWN_FILE, LOCK_FILE, META_FILE
 from barnabas.core.config.properties import parse_properties
 from barnabas.core.errors import ConfigError, StorageError
+from barnabas.core.internal_topics import INTERNAL_TOPICS
 from barnabas.core.types import TopicPartition
 from barnabas.inspection.findings import DirectoryReport, Kind
 from barnabas.inspection.index_files import read_bytes
@@ -87,7 +88,7 @@ class DirectoryCheck:
         report.running_pid = running_broker(self._path)
         report.was_clean = (self._path / CLEAN_SHUTDOWN_FILE).exists()
         self._check_identity()
-        recovery_points, high_watermarks, log_start_offsets, _ = (
+        recovery_points, high_watermarks, log_start_offsets, cleaner_offsets = (
             self._read_checkpoint(name)
             for name in (RECOVERY_POINTS, HIGH_WATERMARKS, LOG_START_OFFSETS, CLEANER_OFFSETS)
         )
@@ -105,6 +106,7 @@ class DirectoryCheck:
                 recovery_points.get(topic_partition),
                 log_start_offsets.get(topic_partition),
                 high_watermarks.get(topic_partition),
+                topic_partition in cleaner_offsets or topic_partition.topic in INTERNAL_TOPICS,
             )
             try:
                 report.logs.append(LogCheck(path, state, self._note_bytes, is_deep=self._is_deep).run())

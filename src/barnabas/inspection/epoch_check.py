@@ -17,9 +17,13 @@ from barnabas.inspection.stored_batch import StoredBatch
 class EpochCheck:
     """Checks the epochs of one log's batches."""
 
-    __slots__ = ("_entries", "_is_reported", "_path", "_report", "_seen_epoch")
+    __slots__ = ("_entries", "_first_offset", "_is_reported", "_path", "_report", "_seen_epoch")
 
-    def __init__(self, path: Path, report: LogReport) -> None:
+    def __init__(self, path: Path, report: LogReport, *, was_clean: bool) -> None:
+        """Args:
+        was_clean: The last stop closed the log.
+        """
+        self._first_offset = 0
         self._path = path
         self._report = report
         self._seen_epoch = -1
@@ -34,6 +38,9 @@ class EpochCheck:
             self._is_reported = True
             return
         self._entries = [EpochEntry(int(epoch), int(start_offset)) for epoch, start_offset in lines]
+        if self._entries and not was_clean:
+            # DeleteRecords changes this file at once, but the checkpointed log start offset only later.
+            self._first_offset = self._entries[0].start_offset
         for before, after in zip(self._entries, self._entries[1:], strict=False):
             if after.epoch <= before.epoch or after.start_offset <= before.start_offset:
                 self._tell(f"epoch {after.epoch} from offset {after.start_offset} on follows {tuple(before)}")
@@ -47,10 +54,12 @@ class EpochCheck:
             self._tell(f"offset {batch.base_offset} has epoch {epoch}, but an earlier batch has {self._seen_epoch}")
         elif self._entries is None:
             self._tell(f"the file is missing; offset {batch.base_offset} has epoch {epoch}")
-        else:
-            known = self._epoch_at(batch.base_offset)
+        elif batch.last_offset >= (start_offset := max(self._report.start_offset, self._first_offset)):
+            # The file has no epochs of offsets below the log start offset, which DeleteRecords moves into a batch.
+            offset = max(batch.base_offset, start_offset)
+            known = self._epoch_at(offset)
             if known != epoch:
-                self._tell(f"offset {batch.base_offset} has epoch {epoch}, the file says {known}")
+                self._tell(f"offset {offset} has epoch {epoch}, the file says {known}")
         self._seen_epoch = max(self._seen_epoch, epoch)
 
     def finish(self, end_offset: int) -> None:

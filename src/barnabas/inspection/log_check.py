@@ -23,7 +23,7 @@ from barnabas.core.internal_topics import TRANSACTION_STATE_TOPIC
 from barnabas.inspection.epoch_check import EpochCheck
 from barnabas.inspection.findings import Kind, LogReport
 from barnabas.inspection.index_check import OffsetIndexCheck, TimeIndexCheck
-from barnabas.inspection.index_files import OFFSET_ENTRY_BYTES, TIME_ENTRY_BYTES
+from barnabas.inspection.index_files import OFFSET_ENTRY_BYTES, TIME_ENTRY_BYTES, TRANSACTION_ENTRY_BYTES
 from barnabas.inspection.log_file import LogFile
 from barnabas.inspection.log_listing import LogListing, list_log
 from barnabas.inspection.producer_check import ProducerCheck
@@ -48,6 +48,7 @@ class LogState:
         was_clean: The last stop closed it.
         is_in_use: A broker has the log open.
         recovery_point, log_start_offset, high_watermark: None without an entry.
+        is_compacted: The topic is known to be compacted, so offsets may be missing between segments.
     """
 
     was_clean: bool = False
@@ -55,17 +56,25 @@ class LogState:
     recovery_point: int | None = None
     log_start_offset: int | None = None
     high_watermark: int | None = None
+    is_compacted: bool = False
 
 
 @dataclass(slots=True)
 class _ValidEnd:
-    """The end of the valid part of a log."""
+    """The end of the valid part of a log.
+
+    Attributes:
+        segment: The index of the segment.
+        lost_bytes: The bytes behind the end in this segment.
+        is_refused: Recovery would neither truncate the log nor open it.
+    """
 
     segment: int
     position: int
     offset: int
     lost_bytes: int
     reason: str
+    is_refused: bool = False
 
 
 class LogCheck:
@@ -85,7 +94,7 @@ class LogCheck:
         self._is_deep = is_deep
         self._listing: LogListing = list_log(path)
         self._report = LogReport(path)
-        self._epochs = EpochCheck(path / EPOCHS_FILE, self._report)
+        self._epochs = EpochCheck(path / EPOCHS_FILE, self._report, was_clean=state.was_clean)
         snapshots = [(offset, self._listing.file(offset, SNAPSHOT_SUFFIX)) for offset in self._listing.snapshots]
         self._producers = ProducerCheck(snapshots, self._report)
         self._next_offset = 0
@@ -100,7 +109,7 @@ class LogCheck:
         valid_end: _ValidEnd | None = None
         for index, base_offset in enumerate(segments):
             try:
-                valid_end = self._check_segment(index, base_offset)
+                valid_end = self._check_segment(index, base_offset) or self._check_gap(index)
             except StorageError as error:
                 self._report_unreadable(base_offset, error)
                 continue
@@ -147,7 +156,7 @@ class LogCheck:
         following = listing.segments[index + 1] if index + 1 < len(listing.segments) else None
         indexes = OffsetIndexCheck(listing.file(base_offset, OFFSET_INDEX_SUFFIX), base_offset, self._damage)
         times = TimeIndexCheck(listing.file(base_offset, TIME_INDEX_SUFFIX), base_offset, self._damage)
-        end_position, reason, is_incomplete = 0, "an incomplete batch", True
+        end_position, reason, is_incomplete, is_refused = 0, "an incomplete batch", True, False
         start_offset = self._next_offset = max(self._next_offset, base_offset)
         with LogFile(listing.file(base_offset, LOG_SUFFIX)) as log:
             report.size_bytes += log.size
@@ -156,6 +165,7 @@ class LogCheck:
                     wrong = self._what_is_wrong(batch, base_offset, following)
                     if wrong is not None:
                         reason, is_incomplete = wrong, False
+                        is_refused = following is not None and self._is_overflow(batch, base_offset, following)
                         break
                     indexes.note(batch)
                     times.note(batch)
@@ -172,28 +182,32 @@ class LogCheck:
                 )
                 return None
             self._note_bytes(log.size - end_position)
-            if (is_incomplete and self._is_being_written(index)) or not self._is_content(log, end_position):
+            if is_incomplete and self._is_being_written(index):
                 return None
-            return _ValidEnd(index, end_position, self._next_offset, log.size - end_position, reason)
+            lost_bytes = log.size - end_position
+            if not _is_content(log, end_position):
+                reason = f"{lost_bytes} zeros"
+                if following is None and not self._state.was_clean:
+                    text = f"{reason} at its end (preallocate=true): recovery would truncate them"
+                    report.add(Kind.RECOVERY, log.path, text)
+                    return None
+            return _ValidEnd(index, end_position, self._next_offset, lost_bytes, reason, is_refused)
+
+    def _check_gap(self, index: int) -> _ValidEnd | None:
+        """Return the end of a valid segment if recovery would delete the later segments because offsets are missing."""
+        listing, offset = self._listing, self._next_offset
+        if self._state.is_compacted or index < self._first_recovered() or index + 1 == len(listing.segments):
+            return None
+        following = listing.segments[index + 1]
+        if max(offset, self._state.log_start_offset or 0) >= following:
+            return None
+        position = listing.sizes[listing.file(listing.segments[index], LOG_SUFFIX).name]
+        reason = f"the segment ends, but the next one begins at offset {following} (no damage in a compacted topic)"
+        return _ValidEnd(index, position, offset, 0, reason)
 
     def _is_being_written(self, index: int) -> bool:
         is_last = index + 1 == len(self._listing.segments)
         return self._state.is_in_use and is_last
-
-    def _is_content(self, log: LogFile, position: int) -> bool:
-        """Return whether the rest of a file contains anything but the zeros of preallocation."""
-        place = position
-        while place < log.size:
-            chunk = log.read(place, 1024 * 1024)
-            if chunk.strip(b"\0"):
-                return True
-            place += len(chunk) or log.size
-        self._report.add(
-            Kind.RECOVERY,
-            log.path,
-            f"{log.size - position} zeros at its end (preallocate=true): recovery would truncate them",
-        )
-        return False
 
     def _what_is_wrong(self, batch: StoredBatch, base_offset: int, following: int | None) -> str | None:
         if not batch.is_valid:
@@ -205,6 +219,11 @@ class LogCheck:
         if following is not None and batch.last_offset >= following:
             return f"offset {batch.last_offset} belongs to the next segment"
         return None
+
+    def _is_overflow(self, batch: StoredBatch, base_offset: int, following: int) -> bool:
+        """Return whether a batch is valid, but its offset is too large for an index entry of its segment."""
+        is_in_segment = self._next_offset <= batch.base_offset and batch.last_offset < following
+        return batch.is_valid and is_in_segment and batch.last_offset - base_offset > _LARGEST_RELATIVE_OFFSET
 
     def _note(self, batch: StoredBatch, path: Path) -> None:
         self._report.batch_count += 1
@@ -259,21 +278,27 @@ class LogCheck:
         self._damage(path, f"position {valid_end.position}, offset {valid_end.offset}: {valid_end.reason}")
         later = listing.segments[valid_end.segment + 1 :]
         self._report.size_bytes += sum(listing.sizes[listing.file(each, LOG_SUFFIX).name] for each in later)
-        if valid_end.segment >= self._first_recovered():
+        is_recovered = valid_end.segment >= self._first_recovered()
+        lost_segments = f"{len(later)} later segments (offsets from {later[0]} on)" if is_recovered and later else ""
+        if not is_recovered and self._rebuilt_index(listing.segments[valid_end.segment]) is None:
+            why = "the last stop was clean" if self._state.was_clean else "it is below the recovery point"
+            text = f"the next start would not check it: {why}; consumers would hit the damage"
+            if not later:
+                text += ", or the partition would be offline"
+        elif valid_end.is_refused:
+            text = "the next start would not open the log: its partition would be offline"
+        elif valid_end.lost_bytes:
             text = (
                 f"recovery would truncate it there: {valid_end.lost_bytes} bytes, from offset {valid_end.offset} on, "
                 "would be lost"
             )
-            if later:
-                text += f", and {len(later)} later segments (offsets from {later[0]} on)"
-            self._report.add(Kind.RECOVERY, path, text)
+            if lost_segments:
+                text += f", and {lost_segments}"
         else:
-            why = "the last stop was clean" if self._state.was_clean else "it is below the recovery point"
-            self._report.add(
-                Kind.RECOVERY, path, f"the next start would not check it: {why}; consumers would hit the damage"
-            )
-            if later:
-                self._report.add(Kind.NOTE, path, f"{len(later)} later segments were not checked")
+            text = f"recovery would end the log there: {lost_segments} would be lost, unless the topic is compacted"
+        self._report.add(Kind.RECOVERY, path, text)
+        if later and not is_recovered:
+            self._report.add(Kind.NOTE, path, f"{len(later)} later segments were not checked")
 
     def _first_recovered(self) -> int:
         """Return the index of the first segment that the next start reads whole."""
@@ -283,18 +308,29 @@ class LogCheck:
         recovery_point = self._state.recovery_point or 0
         return max(sum(1 for base_offset in segments if base_offset <= recovery_point) - 1, 0)
 
+    def _rebuilt_index(self, base_offset: int) -> tuple[Path, str] | None:
+        """Return why each start reads a segment whole; None if its indexes are valid."""
+        listing = self._listing
+        index = listing.file(base_offset, OFFSET_INDEX_SUFFIX)
+        if not listing.has(index):
+            return index, "is missing: the next start would rebuild it from the log"
+        for suffix, entry_bytes in (
+            (OFFSET_INDEX_SUFFIX, OFFSET_ENTRY_BYTES),
+            (TIME_INDEX_SUFFIX, TIME_ENTRY_BYTES),
+            (TRANSACTION_INDEX_SUFFIX, TRANSACTION_ENTRY_BYTES),
+        ):
+            if listing.sizes.get(listing.file(base_offset, suffix).name, 0) % entry_bytes:
+                return index, "the next start would rebuild the segment's indexes"
+        return None
+
     def _report_recovery(self) -> None:
         listing = self._listing
         first = self._first_recovered()
         for base_offset in listing.segments[:first]:
-            index = listing.file(base_offset, OFFSET_INDEX_SUFFIX)
             times = listing.file(base_offset, TIME_INDEX_SUFFIX)
-            if not listing.has(index):
-                self._report.add(Kind.RECOVERY, index, "is missing: the next start would rebuild it from the log")
-            elif listing.sizes[index.name] % OFFSET_ENTRY_BYTES or (
-                listing.sizes.get(times.name, 0) % TIME_ENTRY_BYTES
-            ):
-                self._report.add(Kind.RECOVERY, index, "the next start would rebuild the segment's indexes")
+            rebuilt = self._rebuilt_index(base_offset)
+            if rebuilt is not None:
+                self._report.add(Kind.RECOVERY, *rebuilt)
             elif not listing.has(times):
                 self._report.add(Kind.RECOVERY, times, "is missing: the next start would rebuild it")
         recovered = listing.segments[first:]
@@ -328,6 +364,16 @@ class LogCheck:
 
     def _damage(self, path: Path, text: str) -> None:
         self._report.add(Kind.DAMAGE, path, text)
+
+
+def _is_content(log: LogFile, position: int) -> bool:
+    """Return whether the rest of a file contains anything but the zeros of preallocation."""
+    while position < log.size:
+        chunk = log.read(position, 1024 * 1024)
+        if chunk.strip(b"\0"):
+            return True
+        position += len(chunk) or log.size
+    return False
 
 
 def _span(batch: StoredBatch) -> str:

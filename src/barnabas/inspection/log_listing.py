@@ -13,7 +13,7 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from barnabas.broker.log.directories.directory import partition_of
+from barnabas.broker.log.directories.directory import is_name_of_deleted, partition_of
 from barnabas.broker.log.disk.files import storage_errors
 from barnabas.broker.log.file_names import (
     CLEANED_SUFFIX,
@@ -37,7 +37,7 @@ _DATA_DIRECTORY_FILES = ("meta.properties", "recovery-point-offset-checkpoint", 
 _KINDS = "|".join(map(re.escape, DUMPED_SUFFIXES))
 _LEFTOVERS = "|".join(map(re.escape, (DELETED_SUFFIX, CLEANED_SUFFIX, SWAP_SUFFIX)))
 _FILE = re.compile(rf"(\d{{20}})({_KINDS})({_LEFTOVERS})?", re.ASCII)
-_FORMER = re.compile(r"(.+)-(\d+)\.[0-9a-f]{32}-(delete|future)", re.ASCII)
+_FUTURE = re.compile(r"(.+)-(\d+)\.[0-9a-f]{32}-future", re.ASCII)
 
 
 @dataclass(slots=True)
@@ -135,7 +135,7 @@ def list_directory(path: Path) -> DirectoryListing:
         if not entry.is_dir():
             continue
         topic_partition = partition_of(entry.name)
-        if _FORMER.fullmatch(entry.name) or entry.name.endswith("-delete"):
+        if is_name_of_deleted(entry.name) or _FUTURE.fullmatch(entry.name):
             listing.former.append(entry)
         elif topic_partition is not None:
             listing.logs[topic_partition] = entry

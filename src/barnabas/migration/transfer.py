@@ -71,7 +71,7 @@ def decode_document(text: str) -> Document:
     """
     try:
         payload = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise TransferError(f"the file must be JSON: {error}") from None
     if not isinstance(payload, dict) or payload.get("format") != _FORMAT:
         raise TransferError("the file was not written by `barnabas registry export`")

@@ -96,7 +96,7 @@ def is_same(one: bytes | None, other: bytes | None) -> bool:
         return False
     try:
         return bool(json.loads(one) == json.loads(other))
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 

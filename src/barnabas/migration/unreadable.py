@@ -39,7 +39,7 @@ def _complaint(path: str, data: bytes | None) -> Iterator[str]:
 def _json(data: bytes | None) -> Mapping[str, object]:
     try:
         value = json.loads(data or b"")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -48,6 +48,7 @@ class FaultyDisk(LocalFileSystem):
         free_bytes: Bytes that record files may still grow by; None without a limit.
         fails_to_read: Reads of record files fail.
         fails_to_read_under: Reads of whole files below this directory fail; None: no directory.
+        fails_to_rename: Renames of this file or directory fail; None: no path.
         fails_to_sync: Every fsync fails.
         fails_to_sync_under: Every fsync below this directory fails; None: no directory.
         sync_count: The number of synced files.
@@ -59,6 +60,7 @@ class FaultyDisk(LocalFileSystem):
         "_synced_bytes",
         "fails_to_read",
         "fails_to_read_under",
+        "fails_to_rename",
         "fails_to_sync",
         "fails_to_sync_under",
         "free_bytes",
@@ -69,6 +71,7 @@ class FaultyDisk(LocalFileSystem):
         self.free_bytes: int | None = None
         self.fails_to_read = False
         self.fails_to_read_under: Path | None = None
+        self.fails_to_rename: Path | None = None
         self.fails_to_sync = False
         self.fails_to_sync_under: Path | None = None
         self.sync_count = 0
@@ -93,7 +96,9 @@ class FaultyDisk(LocalFileSystem):
 
     def append(self, path: Path, data: bytes) -> None:
         self._note_made(path)
-        self._note_write(path, path.stat().st_size if path.exists() else 0)
+        with storage_errors(path):
+            size = path.stat().st_size if path.exists() else 0
+        self._note_write(path, size)
         super().append(path, data)
 
     def write(self, path: Path, data: bytes) -> None:
@@ -115,7 +120,10 @@ class FaultyDisk(LocalFileSystem):
         super().truncate(path, size)
 
     def rename(self, source: Path, target: Path) -> None:
-        replaced = self._saved(target)
+        if source == self.fails_to_rename:
+            raise as_storage_error(source, OSError(errno.EIO, os.strerror(errno.EIO)))
+        with storage_errors(source):
+            replaced = self._saved(target)
         super().rename(source, target)
         self._note_change(target, _Change(target.name, source.name, replaced))
         _rename_keys(self._synced_bytes, source, target)
@@ -138,7 +146,9 @@ class FaultyDisk(LocalFileSystem):
         super().make_directory(path)
 
     def sync(self, path: Path) -> None:
-        if path.is_file():
+        with storage_errors(path):
+            is_file = path.is_file()
+        if is_file:
             self.note_sync(path, path.stat().st_size)
         self._changes.pop(path, None)
 
@@ -183,11 +193,14 @@ class FaultyDisk(LocalFileSystem):
         self._synced_bytes.setdefault(path, size)
 
     def _note_made(self, path: Path) -> None:
-        if not path.exists():
+        with storage_errors(path):
+            is_made = not path.exists()
+        if is_made:
             self._note_change(path, _Change(path.name, None, None))
 
     def _note_gone(self, path: Path) -> None:
-        saved = self._saved(path)
+        with storage_errors(path):
+            saved = self._saved(path)
         if saved is not None:
             self._note_change(path, _Change(path.name, None, saved))
 

@@ -82,13 +82,22 @@ def broker(*fetched, commit_error=ErrorCode.NONE):
     return made
 
 
-def read(made, max_messages=None, commit_interval_s=5):
-    """Read as a member of a group; return the number of printed records."""
+def read(made, max_messages=None, commit_interval_s=5, stop_s=None, print_s=0):
+    """Read as a member of a group; return the number of printed records.
+
+    A signal comes after `stop_s`, and each print begins after `print_s`.
+    """
     counts = []
 
+    async def elsewhere(work):
+        await asyncio.sleep(print_s)
+        work()
+
     async def play(pool):
-        consumer = Consumer(pool, is_read_committed=True)
-        reader = _Reader(consumer, _Writer({}, False, is_silent=True), max_messages, 2_000, asyncio.Event())
+        consumer, stopped = Consumer(pool, is_read_committed=True), asyncio.Event()
+        if stop_s is not None:
+            asyncio.get_running_loop().call_later(stop_s, stopped.set)
+        reader = _Reader(consumer, _Writer({}, False, is_silent=True), max_messages, 2_000, stopped, elsewhere)
         with progress("", None, is_wanted=False) as bar:
             await reader.read_as_member(GroupMember(pool, "g", ["t"]), "latest", bar, commit_interval_s)
         await consumer.close()
@@ -120,8 +129,29 @@ def test_an_offset_of_a_deleted_topic_is_not_committed_and_stops_nothing():
 def test_positions_of_all_partitions_are_committed(fetched, max_messages, printed, committed, commits):
     made = broker(*fetched)
     assert read(made, max_messages, 5 if commits else None) == printed
-    offsets = [
+    assert commits_of(made) == ([committed] if commits else [])
+
+
+def commits_of(made):
+    return [
         [part.committed_offset for topic in request.topics for part in topic.partitions]
         for request in made.requests[ApiKey.OFFSET_COMMIT]
     ]
-    assert offsets == ([committed] if commits else [])
+
+
+@pytest.mark.parametrize(
+    ("stop_s", "heartbeat", "print_s", "printed", "committed"),
+    [
+        (None, ErrorCode.NONE, 20, 5, [[END + 3, END + 2]]),
+        # What is interrupted is not committed, be it by a signal, by a rebalance, or by a reader that reads nothing.
+        (4, ErrorCode.NONE, 7, 0, [[END, END]]),
+        (4, ErrorCode.NONE, 20, 0, [[END, END]]),
+        (None, ErrorCode.REBALANCE_IN_PROGRESS, 7, 0, [[END, END], [END, END]]),
+    ],
+)
+def test_heartbeats_continue_while_records_are_printed(stop_s, heartbeat, print_s, printed, committed):
+    made = broker(log(0, 3), log(1, 2))
+    made.will_answer({ApiKey.HEARTBEAT: lambda request: HeartbeatResponse(0, heartbeat)})
+    assert read(made, commit_interval_s=60, stop_s=stop_s, print_s=print_s) == printed
+    assert commits_of(made) == committed
+    assert made.requests[ApiKey.HEARTBEAT]

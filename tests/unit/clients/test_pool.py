@@ -2,6 +2,7 @@
 
 import pytest
 
+from barnabas.clients.admin_calls import retry
 from barnabas.clients.channel import UnreachableError
 from barnabas.clients.pool import Pool
 from barnabas.core.error_code import ErrorCode
@@ -20,7 +21,7 @@ from barnabas.wire.protocol.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from tests.unit.clients.memory_broker import MemoryBroker
+from tests.unit.clients.memory_broker import MemoryBroker, closes
 
 PARTITION = TopicPartition("t", 0)
 
@@ -53,6 +54,40 @@ async def test_a_connection_is_opened_once_and_again_when_it_broke(pool, broker,
     assert again is not channel
     assert again.is_open
     assert broker.dial_count == 2
+
+
+@pytest.mark.played({ApiKey.METADATA: closes}, by=play)
+async def test_a_broker_that_answers_nothing_but_api_versions_is_tried_twice(pool, broker, /):
+    for dial_count in (2, 3):
+        with pytest.raises(UnreachableError, match=r"is security\.protocol right"):
+            await retry(lambda: pool.metadata([]), 30_000)
+        assert broker.dial_count == dial_count
+
+
+@pytest.mark.played({ApiKey.METADATA: lambda request: None}, by=play)
+async def test_a_broker_that_is_silent_has_not_hung_up(pool, broker, /):
+    """The client itself closes a connection whose request timed out."""
+    pool.request_timeout_ms = 500
+    with pytest.raises(KafkaError) as failure:
+        await retry(lambda: pool.metadata([]), 5_000)
+    assert failure.value.code == ErrorCode.REQUEST_TIMED_OUT
+    assert broker.dial_count > 3
+
+
+@pytest.mark.parametrize(
+    ("servers", "answers"),
+    [
+        pytest.param("memory:9092", [closes, metadata()], id="closed once"),
+        pytest.param("memory:9092", [metadata(), closes, closes, closes, metadata()], id="answered before"),
+        pytest.param("memory:9092,other:9092", [closes, closes, metadata()], id="each of two closed once"),
+    ],
+)
+async def test_a_broker_that_closes_a_connection_is_tried_again(pool, broker, /, servers, answers):
+    pool.use_bootstrap_servers(servers)
+    broker.will_answer({ApiKey.METADATA: answers})
+    while broker.answers[ApiKey.METADATA] != answers[-1:]:
+        assert (await retry(lambda: pool.metadata([]), 30_000)).brokers
+    assert len(broker.requests[ApiKey.METADATA]) >= len(answers) - 1
 
 
 async def test_a_groups_coordinator_has_a_connection_of_its_own(pool, broker, /):

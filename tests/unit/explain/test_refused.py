@@ -123,10 +123,19 @@ def test_what_was_refused_comes_with_the_rule_that_follows() -> None:
     assert found[0].text == "alice (app at 10.0.0.7) was denied WRITE on TOPIC views 3 times (request it is so)"
 
 
-def test_a_failed_login_names_no_user_that_is_not_known() -> None:
-    found = explain_refused(snapshot(facts={"refusals": [refusal("login", user=None, count=1)]}))
+@pytest.mark.parametrize(
+    ("mechanism", "text"),
+    [
+        ("PLAIN", "a login from app at 10.0.0.7 by PLAIN on listener SASL failed once: it is so"),
+        ("TLS", "a login from app at 10.0.0.7 by TLS on listener SASL failed once: it is so"),
+        (None, "a connection from app at 10.0.0.7 without a login on listener SASL failed once: it is so"),
+    ],
+)
+def test_a_failed_login_names_no_user_that_is_not_known(mechanism, text) -> None:
+    row = refusal("login", user=None, count=1, mechanism=mechanism)
+    found = explain_refused(snapshot(facts={"refusals": [row]}))
     assert verdicts(found) == ["refused-login"]
-    assert found[0].text == "a login from app at 10.0.0.7 by PLAIN on listener SASL failed once: it is so"
+    assert found[0].text == text
     assert found[0].subject == "host 10.0.0.7"
 
 

@@ -52,6 +52,18 @@ def test_checkpoints_reach_the_logs(data_dir: Path) -> None:
     assert report.damage_count == 1
 
 
+@pytest.mark.parametrize("name", ["a-0", "c-0", "__consumer_offsets-0"])
+def test_offsets_may_be_missing_between_segments_of_a_compacted_topic(data_dir: Path, name: str) -> None:
+    (data_dir / ".kafka_cleanshutdown").unlink()
+    (data_dir / "cleaner-offset-checkpoint").write_text("0\n1\nc 0 2\n")
+    (data_dir / "a-0").rename(data_dir / name)
+    LogFiles(data_dir / "d-0").segment(9, batch(9))
+    for path in (data_dir / "d-0").iterdir():
+        path.rename(data_dir / name / path.name)
+    report = DirectoryCheck(data_dir).run(lambda each: str(each) == name)
+    assert report.damage_count == (name == "a-0")
+
+
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
@@ -75,9 +87,10 @@ def test_directories_that_are_no_logs(data_dir: Path) -> None:
     (data_dir / f"a-1.{'0' * 32}-delete").mkdir()
     (data_dir / f"a-2.{'0' * 32}-future").mkdir()
     (data_dir / "lost+found").mkdir()
+    (data_dir / "views-before-delete").mkdir()
     found = findings(data_dir)
     assert sum(finding.startswith("recovery") for finding in found) == 2
-    assert "note lost+found: is not a log" in found
+    assert {"note lost+found: is not a log", "note views-before-delete: is not a log"} <= set(found)
 
 
 def test_a_missing_identity(data_dir: Path) -> None:

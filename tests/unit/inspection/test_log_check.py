@@ -1,5 +1,6 @@
 """Each way in which a log can be damaged is found, and what a start would do is foreseen."""
 
+import os
 import struct
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from barnabas.inspection.log_check import LogCheck, LogState
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.records.batch import Codec
 from barnabas.wire.records.control import MarkerType
+from barnabas.wire.records.errors import CorruptRecordsError
 from tests.unit.inspection.conftest import batch, marker, snapshot, texts
 
 CLEAN = {"was_clean": True}
@@ -91,6 +93,98 @@ def test_what_no_log_holds(log_files, second, reason):
     (damage,) = log_files.damage()
     assert reason in damage
     assert f"{len(second)} bytes, from offset 2 on" in log_files.recovery()[0]
+
+
+class Killed:
+    """Five segments of two batches each, offsets 0 to 19, after a kill."""
+
+    def __init__(self, files):
+        self.files = files
+        for base_offset in range(0, 20, 4):
+            files.segment(base_offset, batch(base_offset), batch(base_offset + 2))
+        files.epochs()
+
+    def log(self, base_offset):
+        return self.files.path / f"{base_offset:020}.log"
+
+    def resize(self, base_offset, size):
+        os.truncate(self.log(base_offset), size)
+
+    def open(self, recovery_point, **settings):
+        """Open the log as the next start does; returns its log end offset and the base offsets of its segments."""
+        clock = ManualClock()
+        env = LogEnvironment(clock, clock, InlineExecutor())
+        config = TopicConfig.from_broker(BrokerConfig.from_properties({}, None, "test")).with_overrides(settings)
+        log = open_log(env, TopicPartition("t", 0), self.files.path, config, recovery_point=recovery_point)
+        log.close()
+        return log.log_end_offset, [segment.base_offset for segment in log.segments]
+
+
+@pytest.mark.parametrize(
+    ("change", "recovery_point", "end_offset", "lost_segment_count"),
+    [
+        pytest.param(lambda log: log.log(4).unlink(), 2, 4, 3, id="a segment is missing"),
+        pytest.param(lambda log: log.resize(4, 89), 2, 6, 3, id="a segment has lost its last batch"),
+        pytest.param(lambda log: log.resize(4, 0), 2, 4, 3, id="a segment is empty"),
+        pytest.param(lambda log: log.resize(4, 89), 4, 6, 3, id="the recovery point is in the segment"),
+        pytest.param(lambda log: log.resize(4, 178 + 4096), 2, 8, 3, id="zeros behind a segment"),
+        pytest.param(lambda log: log.resize(16, 178 + 4096), 2, 20, 0, id="zeros behind the last segment"),
+        pytest.param(lambda log: damaged_at(log.log(4), 100), 2, 6, 3, id="a wrong CRC"),
+        pytest.param(lambda log: log.log(4).unlink(), 16, 20, 0, id="a segment is missing below the recovery point"),
+        pytest.param(lambda log: log.files.epochs("0"), 16, 20, 0, id="torn leader epochs"),
+    ],
+)
+def test_the_segments_that_a_recovery_deletes_are_foreseen(
+    log_files, change, recovery_point, end_offset, lost_segment_count
+):
+    killed = Killed(log_files)
+    change(killed)
+    before = sorted(int(path.stem) for path in log_files.path.glob("*.log"))
+    report = log_files.check(recovery_point=recovery_point)
+    assert report.end_offset == end_offset
+    lost = [text for text in texts(report, Kind.RECOVERY) if "later segments" in text]
+    assert len(lost) == bool(lost_segment_count)
+    if lost_segment_count:
+        assert report.damage_count
+        assert f"{lost_segment_count} later segments" in lost[0]
+    assert killed.open(recovery_point) == (end_offset, before[: len(before) - lost_segment_count])
+
+
+def test_a_compacted_log_may_lack_offsets_between_segments(log_files):
+    killed = Killed(log_files)
+    killed.resize(4, 89)
+    for suffix in (".index", ".timeindex"):
+        log_files.write(4, suffix, b"")
+    report = log_files.check(is_compacted=True)
+    assert (report.damage_count, report.end_offset) == (0, 20)
+    assert killed.open(0, **{"cleanup.policy": "compact"}) == (20, [0, 4, 8, 12, 16])
+
+
+def test_damage_below_the_recovery_point_is_cut_if_the_index_is_missing(log_files):
+    killed = Killed(log_files)
+    damaged_at(killed.log(4), 100)
+    killed.log(4).with_suffix(".index").unlink()
+    (found,) = [text for text in log_files.recovery(recovery_point=16) if text.startswith(killed.log(4).name)]
+    assert "89 bytes, from offset 6 on" in found
+    assert "later segments" not in found
+    assert killed.open(16) == (20, [0, 4, 8, 12, 16])
+    assert killed.log(4).stat().st_size == 89
+
+
+def test_an_offset_that_fits_no_index_keeps_the_partition_offline(log_files):
+    killed = Killed(log_files)
+    log_files.write(16, ".log", batch(16) + batch(2**31 + 20))
+    log_files.segment(2**32, batch(2**32))
+    assert "its partition would be offline" in log_files.recovery()[0]
+    with pytest.raises(CorruptRecordsError):
+        killed.open(0)
+
+
+def test_zeros_behind_a_cleanly_closed_log_are_damage(log_files):
+    log_files.segment(0, batch(0))
+    log_files.write(0, ".log", batch(0) + bytes(5_000))
+    log_files.epochs()
+    assert "position 89, offset 2: 5000 zeros" in log_files.damage(**CLEAN)[0]
 
 
 def test_a_batch_of_the_next_segment(log_files):
@@ -192,6 +286,28 @@ def test_leader_epochs_that_do_not_fit(two_segments, text, complaint):
     two_segments.epochs(text)
     (damage,) = two_segments.damage(**CLEAN)
     assert complaint in damage
+
+
+@pytest.mark.parametrize(
+    ("log_start_offset", "epochs", "complaints"),
+    [
+        (3, "0\n1\n0 3\n", []),
+        (4, "0\n1\n0 4\n", []),
+        (7, "0\n1\n0 7\n", []),
+        (8, "0\n0\n", []),
+        (3, "0\n1\n1 3\n", ["leader-epoch-checkpoint: offset 3 has epoch 0, the file says 1"]),
+        (3, "0\n1\n0 4\n", ["leader-epoch-checkpoint: offset 3 has epoch 0, the file says -1"]),
+    ],
+)
+def test_epochs_are_compared_from_the_log_start_offset_on(two_segments, log_start_offset, epochs, complaints):
+    two_segments.epochs(epochs)
+    assert two_segments.damage(log_start_offset=log_start_offset, **CLEAN) == complaints
+
+
+def test_epochs_of_a_log_that_was_not_closed_may_begin_above_its_log_start_offset(two_segments):
+    two_segments.epochs("0\n1\n0 3\n")
+    assert two_segments.damage() == two_segments.damage(is_in_use=True) == []
+    assert two_segments.damage(**CLEAN) == ["leader-epoch-checkpoint: offset 0 has epoch 0, the file says -1"]
 
 
 def test_epochs_behind_the_end_are_dropped(two_segments):

@@ -120,7 +120,7 @@ def test_a_document_that_is_none_is_refused(change: dict[str, object], message: 
         decode_document(json.dumps({**payload, **change}))
 
 
-@pytest.mark.parametrize("text", ["", "nonsense", "[]", "{"])
+@pytest.mark.parametrize("text", ["", "nonsense", "[]", "{", "[" * 100_000])
 def test_a_text_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(TransferError):
         decode_document(text)

@@ -1,4 +1,8 @@
-"""The faulty disk forgets names as well as bytes."""
+"""The faulty disk forgets names as well as bytes, and fails as a disk does."""
+
+import pytest
+
+from barnabas.core.errors import StorageError
 
 
 def names(directory) -> list[str]:
@@ -73,3 +77,24 @@ def test_a_synced_replacement_stays_and_another_may_not(disk, tmp_path):
     disk.replace(tmp_path / "a", b"two", is_synced=False)
     disk.crash()
     assert (tmp_path / "a").read_bytes() == b"one"
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda disk, path, long: disk.open_records(long, is_new=True),
+        lambda disk, path, long: disk.append(long, b""),
+        lambda disk, path, long: disk.write(long, b""),
+        lambda disk, path, long: disk.replace(long, b""),
+        lambda disk, path, long: disk.truncate(long, 0),
+        lambda disk, path, long: disk.sync(long),
+        lambda disk, path, long: disk.rename(path, long),
+        lambda disk, path, long: disk.remove(long),
+        lambda disk, path, long: disk.remove_tree(long),
+        lambda disk, path, long: disk.make_directory(long),
+    ],
+)
+def test_an_error_of_the_system_is_a_storage_error(disk, tmp_path, operation):
+    put(disk, tmp_path / "a")
+    with pytest.raises(StorageError, match="File name too long"):
+        operation(disk, tmp_path / "a", tmp_path / ("x" * 256))

@@ -111,13 +111,21 @@ class AclAdmin:
         """Delete rules; return for each filter its rules, without those of earlier filters, each with its error."""
         by_pattern: dict[Pattern, list[int]] = {}
         comparisons = 0
-        patterns = set(self._store.rules.patterns)
-        patterns.update(each.patterns.only for each in filters if each.patterns.only is not None)
-        for pattern in patterns:
-            selecting = [number for number, each in enumerate(filters) if each.patterns.selects(pattern)]
+        # Filters that can select only one pattern are not compared with the others.
+        of_one: dict[Pattern, list[int]] = {}
+        of_several: list[int] = []
+        async for number, each in in_time_slices(enumerate(filters)):
+            only = each.patterns.only
+            if only is None:
+                of_several.append(number)
+            else:
+                of_one.setdefault(only, []).append(number)
+        for pattern in of_one.keys() | self._store.rules.patterns:
+            selecting = [number for number in of_several if filters[number].patterns.selects(pattern)]
+            selecting = sorted(selecting + of_one.get(pattern, []))
             if selecting and has_path(pattern):
                 by_pattern[pattern] = selecting
-            comparisons += len(filters)
+            comparisons += 1 + len(of_several)
             if comparisons >= _COMPARISONS_PER_TURN:
                 comparisons = 0
                 await asyncio.sleep(0)

@@ -90,7 +90,7 @@ class ClientQuotaAdmin:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
 
-    async def describe(self, components: Sequence[Component], is_strict: bool) -> list[tuple[Entity, dict[str, float]]]:
+    async def describe(self, components: Iterable[Component], is_strict: bool) -> list[tuple[Entity, dict[str, float]]]:
         """Return the limits of all entities that match a filter and have limits.
 
         Raises:
@@ -188,7 +188,7 @@ def parts_of(entity: Entity) -> list[tuple[str, str | None]]:
     return [(kind, None if name is DEFAULT else name) for kind, name in named if name is not None]
 
 
-def _wanted(components: Sequence[Component], is_strict: bool) -> _Wanted:
+def _wanted(components: Iterable[Component], is_strict: bool) -> _Wanted:
     names: dict[str, Name | None] = {}
     for entity_type, match_type, match in components:
         if entity_type == "":

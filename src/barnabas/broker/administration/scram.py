@@ -16,6 +16,7 @@ from barnabas.broker.cluster.watcher import ConfigWatcher
 from barnabas.broker.security.scram_users import ScramUsers
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
+from barnabas.core.time_slices import in_time_slices
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.configs import update_config
 from barnabas.wire.registry.store import Registry
@@ -69,13 +70,13 @@ class ScramAdmin:
         Returns:
             The result of each user; failures first.
         """
-        results = _refused(changes)
+        results = await _refused(changes)
         by_user: dict[str, list[Change]] = {}
-        for change in changes:
+        async for change in in_time_slices(changes):
             if change.user not in results:
                 by_user.setdefault(change.user, []).append(change)
         done: dict[str, Result] = {}
-        for user, wanted in by_user.items():
+        async for user, wanted in in_time_slices(by_user.items()):
             result = await self._alter_one(user, wanted)
             (results if result.error_code else done)[user] = result
         if done:
@@ -93,7 +94,7 @@ class ScramAdmin:
             return {user: self._described(user) for user in sorted(self._users.names())}
         times_named = Counter(users)
         results: dict[str, Result] = {}
-        for user in users:
+        async for user in in_time_slices(users):
             if not user:
                 results[user] = Result(ErrorCode.RESOURCE_NOT_FOUND, "Username must not be empty")
             elif times_named[user] > 1:
@@ -138,20 +139,22 @@ class ScramAdmin:
         return Result()
 
 
-def _refused(changes: Iterable[Change]) -> dict[str, Result]:
+async def _refused(changes: Iterable[Change]) -> dict[str, Result]:
     """Return the users whose changes are invalid regardless of existing credentials."""
     refused: dict[str, Result] = {}
     deletions_first = sorted(changes, key=lambda change: isinstance(change, Upsertion))
-    for change in deletions_first:
+    async for change in in_time_slices(deletions_first):
         result = _obstacle(change)
         if result is not None:
             refused[change.user] = result
-    times_named = Counter((change.user, change.mechanism) for change in changes if change.user not in refused)
-    for (user, _), count in times_named.items():
-        if count > 1:
-            refused[user] = Result(
+    valid = [change async for change in in_time_slices(changes) if change.user not in refused]
+    named: set[tuple[str, int]] = set()
+    async for change in in_time_slices(valid):
+        if (change.user, change.mechanism) in named:
+            refused[change.user] = Result(
                 ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request"
             )
+        named.add((change.user, change.mechanism))
     return refused
 
 

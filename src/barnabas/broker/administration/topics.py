@@ -34,6 +34,7 @@ from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, INTERNAL_TOPICS, TRANSACTION_STATE_TOPIC
+from barnabas.core.time_slices import in_time_slices
 from barnabas.core.timers import Timers
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import CreateOp, NodeExistsError, Op, Registry, SetOp
@@ -162,12 +163,16 @@ class TopicAdmin:
             quota: Counts the partitions, and may refuse a topic; None: no quota.
         """
         known = self._cluster.image.topics
-        results = {name: ErrorCode.NONE if name in known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION for name in names}
-        if quota is not None:
-            for name, error_code in results.items():
-                if error_code == ErrorCode.NONE and not quota.take(len(known[name])):
-                    results[name] = ErrorCode.THROTTLING_QUOTA_EXCEEDED
-        going = [name for name, error_code in results.items() if error_code == ErrorCode.NONE]
+        results: dict[str, ErrorCode] = {}
+        going = []
+        async for name in in_time_slices(dict.fromkeys(names)):
+            if name not in known:
+                results[name] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            elif quota is not None and not quota.take(len(known[name])):
+                results[name] = ErrorCode.THROTTLING_QUOTA_EXCEEDED
+            else:
+                results[name] = ErrorCode.NONE
+                going.append(name)
         for start in range(0, len(going), _TOPICS_PER_TURN):
             await asyncio.gather(*(self._request_deletion(name) for name in going[start : start + _TOPICS_PER_TURN]))
             await asyncio.sleep(0)

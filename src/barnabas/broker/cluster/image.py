@@ -70,12 +70,14 @@ class ClusterImage:
         return None if partitions is None else partitions.get(partition)
 
     def is_follower(self, broker_id: int, partitions: Iterable[tuple[str, int]]) -> bool:
-        """Return whether a broker is a replica of all these partitions, and leads none of them."""
+        """Return whether a broker is a replica of all these partitions, and leads none of them; False without any."""
+        has_any = False
         for topic, index in partitions:
             state = self.partition(topic, index)
             if state is None or broker_id not in state.replicas or broker_id == state.leader:
                 return False
-        return True
+            has_any = True
+        return has_any
 
     def partition_count(self, topic: str) -> int:
         """Return the number of a topic's partitions; 0 if the topic does not exist."""

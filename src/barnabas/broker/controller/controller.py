@@ -54,6 +54,7 @@ from barnabas.broker.controller.topics import topic_set, topics_changed
 from barnabas.broker.controller.znode_requests import elect_as_asked, reassign_as_asked
 from barnabas.core.clock import Clock
 from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import BarnabasError
 from barnabas.core.histogram import Durations
 from barnabas.core.pending import Pending, completed
 from barnabas.core.timers import Timer, Timers
@@ -62,7 +63,7 @@ from barnabas.wire.protocol.messages.controlled_shutdown import ControlledShutdo
 from barnabas.wire.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.patience import RETRY_BACKOFF_MS, PatientRegistry
-from barnabas.wire.registry.store import DeleteOp, Registry, RegistryClosedError, RegistryError, SessionState
+from barnabas.wire.registry.store import DeleteOp, Registry, RegistryClosedError, SessionState
 
 log = logging.getLogger(__name__)
 
@@ -131,6 +132,8 @@ class Controller:
         self._context: ControllerContext | None = None
         self._events = EventQueue(clock)
         self._task: asyncio.Task[None] | None = None
+        # Kept, because the loop itself does not keep its tasks.
+        self._stepping_aside: asyncio.Task[None] | None = None
         self._balance_timer: Timer | None = None
         # It failed to take over, and does not stand for election for a while.
         self._is_backing_off = False
@@ -248,13 +251,23 @@ class Controller:
         await idle.future()
 
     async def close(self) -> None:
-        """Stop handling events. The ephemeral nodes of this controller end with the session."""
+        """Stop handling events, and let another broker be elected, if there is one.
+
+        The session of this broker ends later. Until then, while it closes its logs, the cluster would have no
+        controller.
+        """
         self._forget_session()
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        state = self.state
         self._resign()
         self._sender.close()
+        if state is not None and state.brokers.keys() - {self._broker_id}:
+            # differs from Kafka (early-handover): Kafka's controller handles events until its logs are closed.
+            # Without waiting: the registry may not answer. The session itself, because it does not retry.
+            step = self._step_aside(self._session, state.epoch_zk_version)
+            self._stepping_aside = asyncio.get_running_loop().create_task(step)
 
     def _on_session(self, state: SessionState) -> None:
         if state is SessionState.EXPIRED:
@@ -386,15 +399,18 @@ class Controller:
             # An incomplete state is unusable.
             self._resign()
             if isinstance(error, Exception) and not isinstance(error, ControllerMovedError | RegistryClosedError):
-                await self._step_aside(elected)
+                await self._step_aside(self._registry, elected.epoch_zk_version)
             raise
         self._balance_later(FIRST_BALANCE_MS)
 
-    async def _step_aside(self, elected: Elected) -> None:
-        """Delete /controller, so that another broker can try the step that failed here."""
+    async def _step_aside(self, registry: Registry, epoch_zk_version: int) -> None:
+        """Delete /controller, so that another broker is elected."""
         try:
-            await write_as_controller(self._registry, elected.epoch_zk_version, [DeleteOp(paths.CONTROLLER)])
-        except (ControllerMovedError, RegistryError) as error:
+            await write_as_controller(registry, epoch_zk_version, [DeleteOp(paths.CONTROLLER)])
+        except RegistryClosedError:
+            # The node ends with the session.
+            pass
+        except BarnabasError as error:
             log.warning("cannot delete %s: %s", paths.CONTROLLER, error)
 
     def _balance_later(self, delay_ms: int) -> None:

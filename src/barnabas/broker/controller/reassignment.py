@@ -101,25 +101,9 @@ async def begin_reassignments(
 async def _begin(
     context: ControllerContext, partition: TopicPartition, target: Sequence[int] | None
 ) -> ReassignmentResult:
-    state = context.state
-    here = state.moving(partition) or Moving([], [], [])
-    if target is None:
-        if not here.is_under_way:
-            return _NONE_IN_PROGRESS
-        target = here.origin
-    else:
-        reason = _refusal(target, here.replicas, state)
-        if reason is not None:
-            return ReassignmentResult(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
-    if not here.replicas or partition.topic in state.deleting:
-        return _UNKNOWN
-    there, leadership = here.to(target), state.leaders.get(partition)
-    in_sync = () if leadership is None else leadership.node.isr
-    if in_sync and not set(in_sync) & set(there.replicas):
-        # differs from Kafka (last-in-sync-stays): Kafka deletes records that only these have; then no replica can lead.
-        listed = ", ".join(map(str, in_sync))
-        reason = f"None of the replicas that would be left is in sync, only those on brokers {listed} are."
-        return ReassignmentResult(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
+    there = _plan(context.state, partition, target)
+    if isinstance(there, ReassignmentResult):
+        return there
     try:
         is_there = await _take_step(context, partition, there)
     except (ControllerMovedError, RegistryClosedError):
@@ -131,8 +115,37 @@ async def _begin(
     return ReassignmentResult() if is_there else _UNKNOWN
 
 
-def _refusal(target: Sequence[int], replicas: Sequence[int], state: ControllerState) -> str | None:
-    """Return why a partition cannot have these replicas; None if it can."""
+def _plan(
+    state: ControllerState, partition: TopicPartition, target: Sequence[int] | None
+) -> Moving | ReassignmentResult:
+    """Return the replicas during a requested reassignment, or the error if it must not begin."""
+    here = state.moving(partition) or Moving([], [], [])
+    if target is None:
+        if not here.is_under_way:
+            return _NONE_IN_PROGRESS
+        target = here.origin
+    else:
+        reason = _refusal(target, here.origin, state)
+        if reason is not None:
+            return ReassignmentResult(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
+    if not here.replicas or partition.topic in state.deleting:
+        return _UNKNOWN
+    there, leadership = here.to(target), state.leaders.get(partition)
+    in_sync = () if leadership is None else leadership.node.isr
+    if in_sync and not set(in_sync) & set(there.replicas):
+        # differs from Kafka (last-in-sync-stays): Kafka deletes records that only these have; then no replica can lead.
+        listed = ", ".join(map(str, in_sync))
+        reason = f"None of the replicas that would be left is in sync, only those on brokers {listed} are."
+        return ReassignmentResult(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
+    return there
+
+
+def _refusal(target: Sequence[int], origin: Sequence[int], state: ControllerState) -> str | None:
+    """Return why a partition cannot have these replicas; None if it can.
+
+    Args:
+        origin: The replicas before a reassignment, which may be on dead brokers.
+    """
     listed = f"({', '.join(map(str, target))})"
     if not target:
         return "Empty replica list specified in partition reassignment."
@@ -141,7 +154,7 @@ def _refusal(target: Sequence[int], replicas: Sequence[int], state: ControllerSt
     if any(replica < 0 for replica in target):
         return f"Invalid broker id in replica list: {listed}"
     alive = state.brokers.keys() - state.shutting_down
-    dead = [replica for replica in target if replica not in replicas and replica not in alive]
+    dead = [replica for replica in target if replica not in origin and replica not in alive]
     if dead:
         return (
             f"Replica assignment has brokers that are not alive. Replica list: ({', '.join(map(str, dead))}), "
@@ -329,10 +342,17 @@ async def _drop_done_by_node(context: ControllerContext, partition: TopicPartiti
         await _write_asked(context, asked, {partition})
 
 
-async def _drop_asked_by_node(context: ControllerContext, partitions: Iterable[TopicPartition]) -> None:
-    """Drop requests through znodes for the partitions that this request reassigns."""
+async def _drop_asked_by_node(
+    context: ControllerContext, wanted: Mapping[TopicPartition, Sequence[int] | None]
+) -> None:
+    """Drop requests through znodes for the partitions that this request reassigns; a rejected request drops none."""
     asked = await _read_asked(context)
-    if asked is not None and (named := asked[0].keys() & set(partitions)):
+    if asked is None:
+        return
+    named = [
+        each for each in wanted if each in asked[0] and isinstance(_plan(context.state, each, wanted[each]), Moving)
+    ]
+    if named:
         await _write_asked(context, asked, named)
 
 

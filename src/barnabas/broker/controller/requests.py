@@ -164,10 +164,12 @@ class RequestBatch:
         version = version_of(LeaderAndIsrRequest.API_KEY, self._protocol)
         leaders = self._live_leaders({told.leader for told in partitions.values()})
         if version < 2:
+            # A request to this broker itself is not encoded, and keeps the mark in every version.
+            has_is_new = version >= 1 or broker_id == self._controller_id
             return LeaderAndIsrRequest(
                 self._controller_id,
                 self._state.epoch,
-                [_ungrouped_leader(topic, told, version) for (topic, _), told in partitions.items()],
+                [_ungrouped_leader(topic, told, has_is_new) for (topic, _), told in partitions.items()],
                 live_leaders=leaders,
             )
         topics: dict[str, LeaderAndIsrTopicState] = {}
@@ -306,7 +308,7 @@ def _some(partitions: Mapping[TopicPartition, T]) -> Iterator[dict[TopicPartitio
         yield some
 
 
-def _ungrouped_leader(topic: str, told: LeaderAndIsrPartitionState2, version: int) -> LeaderAndIsrPartitionState:
+def _ungrouped_leader(topic: str, told: LeaderAndIsrPartitionState2, has_is_new: bool) -> LeaderAndIsrPartitionState:
     return LeaderAndIsrPartitionState(
         topic,
         told.partition_index,
@@ -316,7 +318,7 @@ def _ungrouped_leader(topic: str, told: LeaderAndIsrPartitionState2, version: in
         told.isr,
         told.zk_version,
         told.replicas,
-        told.is_new and version >= 1,
+        told.is_new and has_is_new,
     )
 
 

@@ -25,6 +25,7 @@ from barnabas.core.errors import BarnabasError, ConfigError, KafkaError, Protoco
 from barnabas.core.pending import Pending, Spawner
 from barnabas.core.timers import Timer, Timers
 from barnabas.wire.protocol.header import decode_response_header, encode_request_header
+from barnabas.wire.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from barnabas.wire.protocol.wire import Message, WireBuffer
 
 log = logging.getLogger(__name__)
@@ -437,12 +438,13 @@ def _fail(requests: Iterable[_Request], error: KafkaError) -> None:
 class _Talk:
     """Exchanges one request at a time with a broker while nothing else is sent to it; see `clients.login.Asks`."""
 
-    __slots__ = ("_client_id", "_connection", "_correlation_id", "_waiting")
+    __slots__ = ("_client_id", "_connection", "_correlation_id", "_max_versions", "_waiting")
 
     def __init__(self, connection: BrokerConnection, client_id: str) -> None:
         self._connection = connection
         self._client_id = client_id
         self._correlation_id = 0
+        self._max_versions: dict[int, int] = {}
         self._waiting: asyncio.Future[bytes] | None = None
 
     async def ask(self, request: Message, answer: type[R], *, max_version: int | None = None) -> R:
@@ -450,12 +452,18 @@ class _Talk:
         if not self._connection.is_open:
             raise KafkaError(ErrorCode.NETWORK_EXCEPTION, "the connection is gone")
         version = answer.MAX_VERSION if max_version is None else max_version
+        version = min(version, self._max_versions.get(request.API_KEY, version))
         waiting = self._waiting = asyncio.get_running_loop().create_future()
         self._correlation_id += 1
         self._connection.send(_request_frame(request, version, self._correlation_id, self._client_id), self._answered)
         got = memoryview(await waiting)
         _, position = decode_response_header(got, request.API_KEY, version)
         return answer.decode(version, got, position)[0]
+
+    async def learn_versions(self) -> None:
+        """Ask for the versions that the broker supports: Kafka before 2.2 has only SaslAuthenticate 0. As in Kafka."""
+        told = await self.ask(ApiVersionsRequest(), ApiVersionsResponse, max_version=0)
+        self._max_versions = {each.api_key: each.max_version for each in told.api_keys}
 
     def _answered(self, got: memoryview) -> None:
         if self._waiting is not None and not self._waiting.done():
@@ -470,6 +478,7 @@ async def _log_in(talk: _Talk, login: "Login", timeout_s: float) -> BaseExceptio
     """Log in; return None, or the error."""
     try:
         async with asyncio.timeout(timeout_s):
+            await talk.learn_versions()
             await login.begin(talk)
     except TimeoutError:
         return KafkaError(ErrorCode.REQUEST_TIMED_OUT, "it does not answer in time")

@@ -13,12 +13,15 @@ from barnabas.wire.records.record_rules import RecordRefusal
 
 @dataclass(slots=True, init=False)
 class AppendResult:
-    """The result for one partition; with an error nothing was appended.
+    """The result for one partition.
+
+    An error from before or during the append has no offsets. An error from afterwards, while the append waits for
+    followers, has the offsets of the append: its records are in the log, and readers get them once they are replicated.
 
     Attributes:
-        error_code: NONE when the records are in the log.
-        base_offset: Offset of the first record; -1 with an error. For a duplicate, the offset from its first append.
-        last_offset: Offset of the last record; -1 with an error.
+        error_code: NONE when the records are in the log, and acknowledged as the producer requires.
+        base_offset: Offset of the first record, or -1. For a duplicate, the offset from its first append.
+        last_offset: Offset of the last record, or -1.
         append_time_ms: The append time; -1 with create time. For a duplicate, the largest timestamp of the batch.
         log_start_offset: -1 for errors for which Kafka does not report it.
         is_duplicate: Whether the batch was in the log already, so that nothing was appended.
@@ -60,6 +63,17 @@ class AppendResult:
         self.is_flush_due = is_flush_due
         self.message = message
         self.record_errors = record_errors
+
+    def failed(self, error_code: ErrorCode) -> "AppendResult":
+        """Return the result of this append after an error while it waited for followers."""
+        return AppendResult(
+            error_code,
+            self.base_offset,
+            self.last_offset,
+            self.append_time_ms,
+            self.log_start_offset,
+            is_duplicate=self.is_duplicate,
+        )
 
 
 def refused(refusal: RecordRefusal, log_start_offset: int) -> AppendResult:

@@ -10,7 +10,7 @@ when the new one is on disk.
 Invariants:
     - until the copy replaces the log, the log is read and written as usual;
     - after a crash, the log is complete, with or without a complete or unfinished copy. A start keeps the longer of two
-      logs of one partition, and resumes an unfinished copy;
+      logs of one partition if it contains all records of the other, and resumes an unfinished copy;
     - a failure ends only the move, and the log stays in its directory;
     - the cleaner does not replace the log's segments during the move.
 

@@ -4,6 +4,7 @@ Invariants:
     - a partition has at most one log that is open, being opened or being deleted: opening a new log waits until the
       deleted log's directory is renamed, and the checkpoints no longer contain it;
     - a log that another log replaced is deleted together with that log, if it still exists;
+    - a partition whose log could not be deleted gets no other log: after the disk is repaired, a start would find both;
     - all callers are answered, in the order of their requests.
 
 Source: design page, log; log-format facts, files in a log dir.
@@ -12,6 +13,7 @@ Source: design page, log; log-format facts, files in a log dir.
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -55,7 +57,7 @@ class _Opening:
         self.is_unwanted = False
         self.waiting = [first]
         self.waiting_for_next: list[_Wanted] = []
-        self.told: list[Pending[None]] = []
+        self.told: list[Pending[BaseException | None]] = []
 
 
 class _Deletion:
@@ -69,7 +71,7 @@ class _Deletion:
 
     __slots__ = ("refused", "told", "waiting_for_next")
 
-    def __init__(self, told: Pending[None]) -> None:
+    def __init__(self, told: Pending[BaseException | None]) -> None:
         self.told = [told]
         self.refused: list[Pending[PartitionLog | None]] = []
         self.waiting_for_next: list[_Wanted] = []
@@ -108,7 +110,9 @@ class LogTable:
         self._deletions: dict[TopicPartition, _Deletion] = {}
         # Logs that another log has replaced, until their directories are renamed.
         self._replaced: dict[TopicPartition, PartitionLog] = {}
-        self._retirements: dict[TopicPartition, Pending[None]] = {}
+        self._retirements: dict[TopicPartition, Pending[BaseException | None]] = {}
+        # The errors of logs that could not be deleted, until the broker starts again.
+        self._undeleted: dict[TopicPartition, BaseException] = {}
         self._is_closed = False
         self._settled: Pending[None] = completed(None)
 
@@ -128,7 +132,7 @@ class LogTable:
     def get_or_create(self, topic_partition: TopicPartition, *, is_new: bool = True) -> Pending[PartitionLog | None]:
         """See `LogManager.get_or_create`."""
         log = self.logs.get(topic_partition)
-        if topic_partition in self.damaged:
+        if topic_partition in self.damaged or topic_partition in self._undeleted:
             return completed(None)
         if log is not None or self._is_closed or (self._directories.has_offline and not is_new):
             return completed(log)
@@ -173,7 +177,7 @@ class LogTable:
         opening = self._opening.pop(topic_partition)
         if opening.is_unwanted:
             told = opening.told
-            self.delete(topic_partition).then(lambda _: _complete(told, None))
+            self.delete(topic_partition).then(partial(_complete, told))
             log = None
         _complete(opening.waiting, log)
         self._make_next(topic_partition, opening.waiting_for_next)
@@ -199,9 +203,9 @@ class LogTable:
 
     # --- delete
 
-    def delete(self, topic_partition: TopicPartition) -> Pending[None]:
+    def delete(self, topic_partition: TopicPartition) -> Pending[BaseException | None]:
         """See `LogManager.delete`."""
-        told: Pending[None] = Pending()
+        told: Pending[BaseException | None] = Pending()
         opening, deletion = self._opening.get(topic_partition), self._deletions.get(topic_partition)
         if opening is not None:
             # All waiting callers asked before this deletion, so none of them gets a log.
@@ -216,28 +220,39 @@ class LogTable:
             deletion.told.append(told)
             return told
         log = self.logs.pop(topic_partition, None)
-        gone = log or self.damaged.pop(topic_partition, None)
-        if gone is None and topic_partition not in self._replaced:
-            return completed(None)
+        damaged = self.damaged.pop(topic_partition, None)
+        gone: list[PartitionLog | DamagedLog] = [*(damaged.all() if damaged is not None else ())]
+        if log is not None:
+            gone.append(log)
+        if not gone and topic_partition not in self._replaced:
+            return completed(self._undeleted.get(topic_partition))
         self._deletions[topic_partition] = _Deletion(told)
         settled = completed(None)
         if log is not None:
             log.release()
             settled = log.settled()
 
-        def rename(_: None) -> Pending[None]:
-            return completed(None) if gone is None else self._rename(topic_partition, gone)
+        def rename(earlier: BaseException | None) -> Pending[BaseException | None]:
+            if not gone:
+                return completed(earlier)
+            return self._rename(topic_partition, gone.pop()).shaped(lambda error: error or earlier).and_then(rename)
 
-        def retire(_: None) -> Pending[None]:
+        def retire(_: None) -> Pending[BaseException | None]:
             return self.retire_replaced(topic_partition).and_then(rename)
 
-        renamed: Pending[None] = settled.and_then(retire)
-        renamed.then(lambda _: self._end_deletion(topic_partition))
+        renamed: Pending[BaseException | None] = settled.and_then(retire)
+        renamed.then(partial(self._end_deletion, topic_partition))
         return told
 
-    def _rename(self, topic_partition: TopicPartition, gone: PartitionLog | DamagedLog) -> Pending[None]:
-        """Rename a log's directory for deletion; complete when the checkpoints do not contain the log, either."""
-        done: Pending[None] = Pending()
+    def _rename(
+        self, topic_partition: TopicPartition, gone: PartitionLog | DamagedLog
+    ) -> Pending[BaseException | None]:
+        """Rename a log's directory for deletion.
+
+        Returns:
+            None when the checkpoints do not contain the log, either; the error if the directory still has its name.
+        """
+        done: Pending[BaseException | None] = Pending()
         directory = self._directories.of(gone.directory)
         token = self._dice.randbytes(16)
         config = gone.config if isinstance(gone, PartitionLog) else self._topic_config(topic_partition)
@@ -250,15 +265,17 @@ class LogTable:
             self._env.write_checkpoints(gone.directory).then(done.complete)
 
         def failed(error: BaseException) -> None:
-            done.complete(None)
             self._env.on_failure(error)
+            done.complete(error)
 
         self._env.executor.run(lambda: directory.mark_deleted(gone.directory, topic_partition, token), renamed, failed)
         return done
 
-    def _end_deletion(self, topic_partition: TopicPartition) -> None:
+    def _end_deletion(self, topic_partition: TopicPartition, error: BaseException | None) -> None:
         deletion = self._deletions.pop(topic_partition)
-        _complete(deletion.told, None)
+        if error is not None:
+            self._undeleted[topic_partition] = error
+        _complete(deletion.told, error)
         _complete(deletion.refused, None)
         self._make_next(topic_partition, deletion.waiting_for_next)
 
@@ -273,20 +290,20 @@ class LogTable:
         """Return whether a log that was replaced still has its directory."""
         return topic_partition in self._replaced
 
-    def retire_replaced(self, topic_partition: TopicPartition) -> Pending[None]:
-        """Delete the log that `replace` has replaced; complete when its directory is renamed, or if there is none."""
+    def retire_replaced(self, topic_partition: TopicPartition) -> Pending[BaseException | None]:
+        """Delete the log that `replace` has replaced, if there is one; see `retire`."""
         log, told = self._replaced.get(topic_partition), self._retirements.get(topic_partition)
         if told is not None:
             return told
         if log is None:
             return completed(None)
         told = self._retirements[topic_partition] = Pending()
-        self.retire(log).then(lambda _: self._end_retirement(topic_partition))
+        self.retire(log).then(partial(self._end_retirement, topic_partition))
         return told
 
-    def _end_retirement(self, topic_partition: TopicPartition) -> None:
+    def _end_retirement(self, topic_partition: TopicPartition, error: BaseException | None) -> None:
         self._replaced.pop(topic_partition, None)
-        self._retirements.pop(topic_partition).complete(None)
+        self._retirements.pop(topic_partition).complete(error)
         self._check_settled()
 
     def forget_replaced_in(self, directory: LogDirectory) -> None:
@@ -296,8 +313,12 @@ class LogTable:
                 del self._replaced[topic_partition]
                 log.release()
 
-    def retire(self, log: PartitionLog) -> Pending[None]:
-        """Delete a log that is not in the table; complete when its directory is renamed."""
+    def retire(self, log: PartitionLog) -> Pending[BaseException | None]:
+        """Delete a log that is not in the table.
+
+        Returns:
+            None when its directory is renamed; the error if it could not be.
+        """
         log.release()
         return log.settled().and_then(lambda _: self._rename(log.topic_partition, log))
 

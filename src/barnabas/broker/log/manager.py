@@ -201,7 +201,6 @@ class LogManager:
                 raise loaded.error
             for directory, error in loaded.failed.items():
                 self._directories.take_offline(directory, error)
-            await self._run(lambda: self._read_cleaner_offsets(loaded.logs, loaded.damaged))
             await self._run(lambda: warn_of_open_transactions(loaded.logs, self._read_coordinated))
         except BaseException:
             self._directories.unlock()
@@ -211,20 +210,11 @@ class LogManager:
         self._damaged.update(loaded.damaged)
         self._high_watermarks.update(loaded.high_watermarks)
         self._interrupted_moves = loaded.futures
-        for log, _ in loaded.surplus:
+        for log in loaded.surplus:
             self._table.retire(log)
         for path in loaded.deleted:
             self._table.remove_later(path, 0)
         self._unflushed.extend(log for log in loaded.logs.values() if log.recovery_point < log.log_end_offset)
-
-    def _read_cleaner_offsets(
-        self, logs: Mapping[TopicPartition, PartitionLog], damaged: Mapping[TopicPartition, DamagedLog]
-    ) -> None:
-        for directory in self._directories:
-            for topic_partition, offset in directory.cleaner_offsets.read().items():
-                log = logs.get(topic_partition) or damaged.get(topic_partition)
-                if log is not None and log.directory.parent == directory.path:
-                    log.first_dirty_offset = offset
 
     # --- failed disks
 
@@ -355,11 +345,12 @@ class LogManager:
         """Return whether a partition's log exists and cannot be opened or truncated."""
         return topic_partition in self._damaged
 
-    def delete(self, topic_partition: TopicPartition) -> Pending[None]:
+    def delete(self, topic_partition: TopicPartition) -> Pending[BaseException | None]:
         """Delete a partition's log: at once in memory, its files after file.delete.delay.ms.
 
         Returns:
-            Completes when even a start after a kill would no longer find the log, or if the disk failed.
+            None when even a start after a kill would no longer find the log; the error if it could not be deleted. Then
+            the partition gets no other log until the broker starts again.
         """
         self._high_watermarks.pop(topic_partition, None)
         self._table.preferred.pop(topic_partition, None)
@@ -367,7 +358,7 @@ class LogManager:
         if self._moves is None:
             return deleted
         cancelled = self._moves.cancel(topic_partition)
-        return deleted.and_then(lambda _: cancelled)
+        return deleted.and_then(lambda error: cancelled.shaped(lambda _: error))
 
     # --- directories
 

@@ -283,6 +283,7 @@ class Connection:
         self._outbox.clear()
         self._go_from_park()
         self._reactor.unheard.pop(self, None)
+        self._reactor.unsent_responses.forget(self)
         self._buffer.free()
         self._memory.forget(self)
         if reason:
@@ -533,14 +534,21 @@ class Connection:
                 self.network_ns += now_ns - started_ns
             if is_empty and self.on_sent is not None and self.handler is not None:
                 self.on_sent(now_ns)
-        if is_empty == self._is_writing:
-            # Change the registration in epoll only when the state changes.
-            if is_empty:
-                self._channel.stop_writes()
-            else:
-                self._channel.watch_writes(self._writable)
-            self._is_writing = not is_empty
+        if not is_empty:
+            self._wait_for_peer()
+        elif self._is_writing:
+            self._is_writing = False
+            self._channel.stop_writes()
+            self._reactor.unsent_responses.forget(self)
         return is_empty
+
+    def _wait_for_peer(self) -> None:
+        """Continue to send when the peer accepts more."""
+        self._reactor.unsent_responses.note(self, self._outbox.kept_bytes)
+        # Change the registration in epoll only when the state changes.
+        if not self._is_writing:
+            self._is_writing = True
+            self._channel.watch_writes(self._writable)
 
 
 def _nothing() -> None:

@@ -104,6 +104,15 @@ class Outbox:
             return False
         return True
 
+    @property
+    def kept_bytes(self) -> int:
+        """The memory that the queue takes. A slice of a file takes none."""
+        kept_bytes = 0
+        for part in self.parts:
+            if isinstance(part, (bytearray, memoryview)):
+                kept_bytes += len(part)
+        return kept_bytes
+
     def clear(self) -> None:
         """Drop the queue and its references to files."""
         self.parts.clear()

@@ -27,4 +27,4 @@ class WaitingForAcks:
 
     def expire(self) -> None:
         self.timer = None
-        self.pending.complete(AppendResult(ErrorCode.REQUEST_TIMED_OUT))
+        self.pending.complete(self.result.failed(ErrorCode.REQUEST_TIMED_OUT))

@@ -37,6 +37,7 @@ from typing import Final
 
 UNKNOWN_OFFSET: Final = -1
 """A replica's offset before its first fetch from this leader."""
+_PASSED_OFFSET: Final = -2
 # Earlier than any time: a monotonic clock may start at 0.
 _NEVER_MS: Final = -(1 << 62)
 
@@ -46,16 +47,19 @@ class FollowerProgress:
 
     Attributes:
         end_offset: Its log end offset; -1: unknown.
+        first_offset: The offset of its first fetch in this leader epoch, while it fetches from there; -1 before that
+            fetch, -2 once it has fetched from another offset.
         log_start_offset: Its log start offset; -1: unknown.
         caught_up_ms: The last time at which it had all records of the leader.
         leader_end_offset: The leader's log end offset at its last fetch.
         fetch_ms: The time of its last fetch.
     """
 
-    __slots__ = ("caught_up_ms", "end_offset", "fetch_ms", "leader_end_offset", "log_start_offset")
+    __slots__ = ("caught_up_ms", "end_offset", "fetch_ms", "first_offset", "leader_end_offset", "log_start_offset")
 
     def __init__(self) -> None:
         self.end_offset = UNKNOWN_OFFSET
+        self.first_offset = UNKNOWN_OFFSET
         self.log_start_offset = UNKNOWN_OFFSET
         self.caught_up_ms = _NEVER_MS
         self.leader_end_offset = UNKNOWN_OFFSET
@@ -124,6 +128,7 @@ class ReplicaSet:
         known = self.followers if was_leader else {}
         self.followers = {each: known.get(each) or FollowerProgress() for each in replicas if each != self.broker_id}
         for replica_id, follower in self.followers.items():
+            follower.first_offset = UNKNOWN_OFFSET
             follower.leader_end_offset = log_end_offset
             follower.fetch_ms = now_ms
             follower.caught_up_ms = now_ms if replica_id in isr else _NEVER_MS
@@ -154,9 +159,13 @@ class ReplicaSet:
         follower.leader_end_offset = leader_end_offset
         follower.fetch_ms = now_ms
         follower.log_start_offset = log_start_offset
+        if follower.first_offset == UNKNOWN_OFFSET:
+            follower.first_offset = fetch_offset
         if fetch_offset == follower.end_offset:
             return False
         follower.end_offset = fetch_offset
+        if fetch_offset != follower.first_offset:
+            follower.first_offset = _PASSED_OFFSET
         return True
 
     def expansion(self, replica_id: int, high_watermark: int) -> tuple[int, ...] | None:
@@ -190,13 +199,20 @@ class ReplicaSet:
 
         If followers truncate by leader epochs, a member has all records below the high watermark, unless it lost them:
         by a power failure or a replaced directory. If it were elected, acknowledged records would be lost. Other
-        brokers see an ordinary ISR change. Not to be called if followers truncate to their own high watermark: then a
-        fetch from below the leader's high watermark is normal.
+        brokers see an ordinary ISR change.
+
+        A follower with an older message format than the leader's keeps no epochs. At each new leader epoch it truncates
+        to its own high watermark, which is one answer behind the leader's, and its next fetch reads the rest again. So
+        the first fetch in an epoch is no proof of a loss. A replica that later fetches from another offset below the
+        high watermark has lost records. Not to be called if fetches have no leader epoch: then the first fetch may be
+        from before that truncation.
 
         To be called after a fetch from below the high watermark, after a change was committed, and with `shrink`.
         """
         # differs from Kafka (lost-tail): in Kafka it stays in sync until it lags for too long.
-        return self._without(lambda each: UNKNOWN_OFFSET < each.end_offset < high_watermark)
+        return self._without(
+            lambda each: UNKNOWN_OFFSET < each.end_offset < high_watermark and each.end_offset != each.first_offset
+        )
 
     def propose(self, isr: tuple[int, ...]) -> None:
         """Set the pending change.

@@ -67,7 +67,7 @@ class LeaderReplicas:
         fetches: Notified of every rise of a high watermark, and of every append.
         max_lag_ms: replica.lag.time.max.ms.
         is_alive: Returns whether a broker is alive, according to this broker's metadata.
-        expels_losers: Followers truncate by leader epochs: a member below the high watermark has lost records.
+        expels_losers: Fetches have leader epochs, so replicas that lost records can be recognized.
         """
         self._broker_id = broker_id
         self._clock = clock
@@ -121,7 +121,7 @@ class LeaderReplicas:
             partition.resign(NO_LEADER, partition.leader_epoch)
         waiting, partition.waiting_acks = partition.waiting_acks, None
         for each in waiting or ():
-            each.end(AppendResult(error_code))
+            each.end(each.result.failed(error_code))
         self._fetches.notify(partition.topic_partition)
         self._fetches.notify(partition.end_key)
 
@@ -154,7 +154,7 @@ class LeaderReplicas:
             leading_since: The partition's `leading_since` at the time of the append.
         """
         if not partition.is_leader or partition.leading_since != leading_since:
-            return completed(AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+            return completed(result.failed(ErrorCode.NOT_LEADER_OR_FOLLOWER))
         waiting = WaitingForAcks(result.last_offset + 1, result)
         if partition.high_watermark >= waiting.offset:
             return completed(self._outcome(partition, waiting))
@@ -175,7 +175,7 @@ class LeaderReplicas:
     def _outcome(self, partition: Partition, waiting: WaitingForAcks) -> AppendResult:
         followers = partition.followers
         if followers is not None and len(followers.maximal_isr) < partition.min_insync_replicas:
-            return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+            return waiting.result.failed(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
         return waiting.result
 
     # --- progress of followers
@@ -203,7 +203,7 @@ class LeaderReplicas:
             self._look_at_deletions(partition)
 
     def _expel(self, partition: Partition) -> None:
-        """Propose to remove replicas that lost records from the ISR, if followers truncate by leader epochs."""
+        """Propose to remove replicas that lost records from the ISR, if they can be recognized."""
         followers = partition.followers
         if followers is None or not self._expels_losers or partition.log.latest_epoch == NO_EPOCH:
             return

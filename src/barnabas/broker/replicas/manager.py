@@ -394,17 +394,17 @@ class ReplicaManager:
         """Stop hosting partitions, and delete their logs if requested; the response waits for the deletion."""
         return _Stop(self, request).pending
 
-    def stop(self, key: TopicPartition, state: StopReplicaPartitionState) -> tuple[ErrorCode, Pending[None]]:
-        """Stop hosting one partition; return the error code, and the completion of its log's deletion, if any."""
+    def stop(self, key: TopicPartition, state: StopReplicaPartitionState) -> Pending[ErrorCode]:
+        """Stop hosting one partition; return the error code, after the deletion of its log if that is requested."""
         if key in self._offline and not (state.delete_partition and self._logs.is_damaged(key)):
-            return ErrorCode.KAFKA_STORAGE_ERROR, completed(None)
+            return completed(ErrorCode.KAFKA_STORAGE_ERROR)
         is_obeyed = state.leader_epoch in (_EPOCH_DURING_DELETE, _NO_EPOCH)
         if not is_obeyed and state.leader_epoch <= self._leader_epoch(key):
-            return ErrorCode.FENCED_LEADER_EPOCH, completed(None)
+            return completed(ErrorCode.FENCED_LEADER_EPOCH)
         self.fetchers.forget((key,))
         if not state.delete_partition:
             # Its role does not change, even if it leads; only fetching stops.
-            return ErrorCode.NONE, completed(None)
+            return completed(ErrorCode.NONE)
         self._awaited.pop(key, None)
         partition = self._partitions.pop(key, None)
         if partition is not None:
@@ -414,7 +414,10 @@ class ReplicaManager:
         if self.on_leadership is not None:
             self.on_leadership([], [key])
         self._offline.discard(key)
-        return ErrorCode.NONE, self._logs.delete(key)
+        # Without this error, the controller would complete the deletion of a topic whose records are still on disk.
+        return self._logs.delete(key).shaped(
+            lambda error: ErrorCode.NONE if error is None else ErrorCode.KAFKA_STORAGE_ERROR
+        )
 
     def _leader_epoch(self, key: TopicPartition) -> int:
         """Return the newest leader epoch that the controller sent for a hosted partition; -2: it is not hosted."""
@@ -470,8 +473,12 @@ class ReplicaManager:
             what = "leader" if state.leader == self._broker_id else "follower"
             self.on_change(key, what, state.leader, state.leader_epoch, state.isr, state.replicas, "")
         if state.leader != self._broker_id:
+            was_leader = partition.is_leader
             partition.resign(state.leader, state.leader_epoch)
             self.leader_replicas.resign(partition)
+            if was_leader and self.on_leadership is not None:
+                # Not at the end of the request: before that, a later request may make this broker the leader again.
+                self.on_leadership([], [key])
             return ErrorCode.NONE, None
         self.fetchers.forget((key,))
         self.leader_replicas.lead(partition, state)
@@ -488,7 +495,9 @@ class ReplicaManager:
         return ErrorCode.NONE
 
     def report_leadership(self, led: list[tuple[Partition, int]], others: list[TopicPartition]) -> None:
-        """Call the listener with the results of a request that are still current, and start fetching.
+        """Start fetching, and call the listener with the led partitions: by the results that are still current.
+
+        The listener knows already of the partitions that this broker no longer leads.
 
         Args:
             led: Partitions that this broker leads by the request, with the leader epochs.
@@ -501,11 +510,9 @@ class ReplicaManager:
             and (partition.is_leader, partition.leader_epoch) == (True, leader_epoch)
         ]
         hosted = [partition for key in others if (partition := self._partitions.get(key)) is not None]
-        followed = [partition for partition in hosted if not partition.is_leader]
-        self._follow(followed)
-        resigned = [partition.topic_partition for partition in followed]
-        if self.on_leadership is not None and (still_led or resigned):
-            self.on_leadership(still_led, resigned)
+        self._follow([partition for partition in hosted if not partition.is_leader])
+        if self.on_leadership is not None and still_led:
+            self.on_leadership(still_led, [])
 
     def _follow(self, partitions: Sequence[Partition]) -> None:
         """Fetch partitions from their leaders; without a known leader, stop fetching."""
@@ -634,16 +641,20 @@ class _Stop:
             key, state = self._waiting.popleft()
             self._deleting_count += 1
             try:
-                error_code, deletion = self._replicas.stop(key, state)
+                stopped = self._replicas.stop(key, state)
             except Exception as error:
-                error_code, deletion = ErrorCode.UNKNOWN_SERVER_ERROR, completed(None)
-                logger.error("cannot stop the replica of %s", key, exc_info=error)
-            self._errors.append(StopReplicaPartitionError(key.topic, key.partition, error_code))
-            deletion.then(self._deleted, self._deleted)
+                self._fail(key, error)
+            else:
+                stopped.then(partial(self._end, key), partial(self._fail, key))
         self._is_beginning = False
         if not self._waiting and not self._deleting_count:
             self.pending.complete(StopReplicaResponse(ErrorCode.NONE, self._errors))
 
-    def _deleted(self, _: object) -> None:
+    def _fail(self, key: TopicPartition, error: BaseException) -> None:
+        logger.error("cannot stop the replica of %s", key, exc_info=error)
+        self._end(key, ErrorCode.UNKNOWN_SERVER_ERROR)
+
+    def _end(self, key: TopicPartition, error_code: ErrorCode) -> None:
+        self._errors.append(StopReplicaPartitionError(key.topic, key.partition, error_code))
         self._deleting_count -= 1
         self._go_on()

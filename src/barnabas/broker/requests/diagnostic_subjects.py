@@ -18,7 +18,7 @@ event loop.
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from typing import Any, Final, NamedTuple
 
 from barnabas.broker.diagnostics import Row
@@ -29,7 +29,7 @@ from barnabas.broker.log.producers.producer_state import ProducerState
 from barnabas.broker.requests.broker_diagnostics import broker
 from barnabas.broker.requests.diagnostic_query import DiagnosticQuery, Found
 from barnabas.broker.requests.segment_diagnostics import segments
-from barnabas.broker.requests.slices import MORE
+from barnabas.broker.requests.slices import MORE, Step
 from barnabas.broker.transactions.transaction import Transaction, TransactionState
 from barnabas.core.types import TopicPartition
 from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
@@ -52,15 +52,21 @@ class Subject(NamedTuple):
     name: str = ""
     is_own: bool = False
 
-    def admit(self, query: DiagnosticQuery) -> bool:
+    def admit(self, query: DiagnosticQuery) -> Generator[Step, None, bool]:
         """Return whether a request is authorized; removes names that the principal may not see."""
         ctx, names = query.ctx, query.names
         if self.is_own:
             return True
         if self.named is None or names is None:
             return ctx.may(Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER)
-        query.names = frozenset(each for each in names if ctx.may_unlogged(Operation.DESCRIBE, self.named, each))
-        query.left_out = len(names) - len(query.names)
+        visible: set[str] = set()
+        for name in names:
+            if ctx.may_unlogged(Operation.DESCRIBE, self.named, name):
+                visible.add(name)
+            if ctx.is_large:
+                yield MORE
+        query.names = frozenset(visible)
+        query.left_out = len(names) - len(visible)
         return True
 
     def read(self, query: DiagnosticQuery, found: Iterable[Row | bytes]) -> list[Row]:

@@ -24,17 +24,16 @@ from itertools import chain, repeat
 from typing import NamedTuple, TypeAlias
 
 from barnabas.broker.log.disk.files import FileSlice
-from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.segments.batch_reader import read_batches
 from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.slices import MORE, Steps
 from barnabas.core.error_code import ErrorCode
-from barnabas.core.errors import BarnabasError, StorageError
+from barnabas.core.errors import BarnabasError, KafkaError, StorageError
 from barnabas.core.executor import submit_while_wanted
 from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, PartitionData
-from barnabas.wire.records.batch import Buffer
+from barnabas.wire.records.batch import MAGIC_POSITION, Buffer
 from barnabas.wire.records.errors import CorruptRecordsError, TooLargeUnpackedError, UnsupportedCodecError
 from barnabas.wire.records.record import MAX_UNCOMPRESSED_BYTES
 
@@ -52,6 +51,7 @@ class _Conversion(NamedTuple):
     data: PartitionData
     part: FileSlice
     asked: FetchPartition
+    is_enabled: bool
 
 
 _Result: TypeAlias = Buffer | BarnabasError
@@ -99,12 +99,14 @@ def _adapt(
     partition = ctx.services.replicas.partition((topic, data.partition_index))
     if data.error_code or partition is None:
         return
-    error_code = _refusal(ctx, request, partition.log)
-    if error_code:
-        _refuse(data, error_code)
+    config = partition.log.config
+    if config.compression_type == "zstd":
+        _refuse(data, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     elif isinstance(data.records, FileSlice) and partition.log.magic > _newest_magic(ctx):
         asked = wanted[TopicPartition(topic, data.partition_index)]
-        conversions.append(_Conversion(data, data.records, asked))
+        # The topic may still have batches in formats that the client can read.
+        is_enabled = config.message_downconversion_enable or request.replica_id >= 0
+        conversions.append(_Conversion(data, data.records, asked, is_enabled))
 
 
 def _convert_all(
@@ -158,15 +160,6 @@ def _newest_magic(ctx: RequestContext) -> int:
     return 1 if ctx.api_version >= _FIRST_VERSION_WITH_TIMESTAMPS else 0
 
 
-def _refusal(ctx: RequestContext, request: FetchRequest, log: PartitionLog) -> ErrorCode:
-    if log.config.compression_type == "zstd":
-        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
-    is_consumer = request.replica_id < 0
-    if log.magic > _newest_magic(ctx) and is_consumer and not log.config.message_downconversion_enable:
-        return ErrorCode.UNSUPPORTED_VERSION
-    return ErrorCode.NONE
-
-
 def _refuse(data: PartitionData, error_code: ErrorCode) -> None:
     data.error_code = error_code
     data.high_watermark = data.last_stable_offset = data.log_start_offset = -1
@@ -179,6 +172,8 @@ def _error_code(ctx: RequestContext, error: BarnabasError) -> ErrorCode:
         ctx.services.replicas.storage_failed(error)
         # Clients of these versions do not know KAFKA_STORAGE_ERROR.
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if isinstance(error, KafkaError):
+        return error.code
     is_corrupt = isinstance(error, CorruptRecordsError)
     return ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
 
@@ -197,6 +192,8 @@ def _convert(wanted: _Conversion, to_magic: int, most_bytes: int, most_unpacked_
         for _, _, batch in read_batches(part.file, part.position, part.position + part.length):
             if len(result) >= most_bytes and result:
                 break
+            if not wanted.is_enabled and batch[MAGIC_POSITION] > to_magic:
+                return result or KafkaError(ErrorCode.UNSUPPORTED_VERSION)
             for converted in down_convert((batch,), to_magic, wanted.asked.fetch_offset, most_unpacked_bytes):
                 if result and len(result) + len(converted) > most_bytes:
                     return result

@@ -1,7 +1,9 @@
 """Handlers that fan out over the items of a request, mostly partitions.
 
 `in_slices` makes a handler from a generator that yields `MORE` after each partition if the request is large
-(`slices.py`); `resolve` returns the partition that a request names, or the error that precedes all others.
+(`slices.py`), and for each topic if it checks the right on the topic, because a topic may have no partitions in the
+request. `shaped` returns the answer; `resolve` returns the partition that a request names, or the error that precedes
+all others.
 
 Source: semantics, requests about partitions (authorisation, unknown partitions, leaders elsewhere, offline disks).
 """
@@ -14,6 +16,7 @@ from barnabas.broker.replicas.partition import Partition
 from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.slices import Step, Steps
 from barnabas.core.error_code import ErrorCode
+from barnabas.core.executor import submit
 from barnabas.core.pending import Pending
 from barnabas.wire.security.authorizer import Operation, ResourceType
 
@@ -34,6 +37,15 @@ def in_slices(handle: Callable[[RequestContext, R], Steps[T]]) -> Callable[[Requ
         return ctx.services.slices.go_on(steps, first) if isinstance(first, Step) else first
 
     return begin
+
+
+def shaped(ctx: RequestContext, make: Callable[[], T]) -> T | Pending[T]:
+    """Return the answer to a request; if it is large, make the answer in the thread that encodes it.
+
+    Args:
+        make: Makes the answer. It must not read or change the broker's state.
+    """
+    return submit(ctx.services.slices.codec, ctx.timed(make)) if ctx.is_large else make()
 
 
 def resolve(ctx: RequestContext, operation: Operation, topic: str, index: int) -> Partition | ErrorCode:

@@ -56,11 +56,13 @@ class OffsetsToCommit(Generic[P]):
 
 
 def sort_out(ctx: RequestContext, topics: Iterable[CommitTopic[P]]) -> Generator[Step, None, OffsetsToCommit[P]]:
-    """Separate the accepted and refused offsets; yield a step for each partition of a large request."""
+    """Separate the accepted and refused offsets; yield steps for each topic and partition of a large request."""
     offsets: OffsetsToCommit[P] = OffsetsToCommit()
     max_length = ctx.services.config.offset_metadata_max_bytes
     for topic in topics:
         may_read = ctx.may(Operation.READ, ResourceType.TOPIC, topic.name)
+        if ctx.is_large:
+            yield MORE
         for partition in topic.partitions:
             if ctx.is_large:
                 yield MORE

@@ -91,7 +91,9 @@ class DiagnosticCallbacks:
 
     def handshake(self, listener_name: str, host: str, reason: str) -> None:
         """Record a failed TLS handshake; see `ListenerTls`."""
-        self._diagnostics.note_refusal(self._clock.now_ms(), "login", host=host, listener=listener_name, reason=reason)
+        self._diagnostics.note_refusal(
+            self._clock.now_ms(), "login", host=host, listener=listener_name, mechanism="TLS", reason=reason
+        )
 
     def partition(
         self,

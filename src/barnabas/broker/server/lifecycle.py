@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.server.environment import Environment, machine_environment
 from barnabas.broker.server.node import Node
-from barnabas.broker.server.server_loop import StopRequest, run_on_loop, write_ready
+from barnabas.broker.server.server_loop import StopRequest, exit_at_once, run_on_loop, write_ready
 from barnabas.core.config import BrokerConfig
 from barnabas.core.process import has_started
 
@@ -62,14 +62,14 @@ async def _serve(
     control = None if control_fd is None else await _open_control(control_fd)
     page: PageProcess | None = None
     try:
-        await node.start()
-        if control is not None and node.routes is not None:
-            control.attach(node.routes, env.timers, node.watchdog.stalls_of_late)
-        _announce(node, ready_fd)
-        has_started()
-        if page_options is not None:
-            page = _start_page(node, env, page_options)
-        await stop.wait()
+        if not await stop.is_before_end_of(node.start(), lambda: _exit_during_recovery(node)):
+            if control is not None and node.routes is not None:
+                control.attach(node.routes, env.timers, node.watchdog.stalls_of_late)
+            _announce(node, ready_fd)
+            has_started()
+            if page_options is not None:
+                page = _start_page(node, env, page_options)
+            await stop.wait()
     finally:
         if page is not None:
             page.end()
@@ -80,6 +80,15 @@ async def _serve(
             await page.wait()
     if node.failure is not None:
         raise node.failure
+
+
+def _exit_during_recovery(node: Node) -> None:
+    """Exit as after a kill if the logs are being recovered: threads cannot be cancelled, and may need minutes.
+
+    No marker of a clean shutdown is written, so the next start recovers the logs. Kafka exits here, too.
+    """
+    if node.is_recovering and node.failure is None:
+        exit_at_once()
 
 
 async def _open_control(control_fd: int) -> "InterceptionChannel":

@@ -200,8 +200,8 @@ def _settings(options: argparse.Namespace) -> tuple[dict[str, str], dict[str, in
     properties, lines = read_properties(options.file)
     if options.embedded:
         properties.pop("zookeeper.connect", None)
-    if "listeners" in overrides:
-        # The address of the command line replaces all settings of addresses in the file.
+    if options.host is not None or options.port is not None:
+        # The address of the command line replaces all settings of addresses in the file; --override only its setting.
         for name in ("advertised.listeners", "host.name", "port", "advertised.host.name", "advertised.port"):
             properties.pop(name, None)
     return properties | overrides, {name: line for name, line in lines.items() if name not in overrides}, options.file

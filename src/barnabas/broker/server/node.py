@@ -141,6 +141,11 @@ class Node:
         """Host and port of a listener, once started."""
         return self._listeners.address_of(listener_name)
 
+    @property
+    def is_recovering(self) -> bool:
+        """Return whether threads open or recover the logs."""
+        return self._executors.is_recovering
+
     async def start(self) -> None:
         """Start; once this returns clients can connect.
 

@@ -104,11 +104,11 @@ async def _serve(config: BrokerConfig, ready_fd: int | None) -> None:
     stop = StopRequest(loop)
     server = RegistryServer(machine_environment(loop), config)
     try:
-        await server.start()
-        host, port = server.addresses[0]
-        if ready_fd is not None:
-            write_ready(ready_fd, {"host": host, "port": port})
-        has_started()
-        await stop.wait()
+        if not await stop.is_before_end_of(server.start()):
+            host, port = server.addresses[0]
+            if ready_fd is not None:
+                write_ready(ready_fd, {"host": host, "port": port})
+            has_started()
+            await stop.wait()
     finally:
         await server.stop()

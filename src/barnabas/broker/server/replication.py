@@ -34,6 +34,9 @@ from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.api_keys import ApiKey
 from barnabas.wire.protocol.messages.alter_isr import AlterIsrRequest, AlterIsrResponse
 
+# The first version of a fetch that has the leader epoch.
+_FETCH_WITH_EPOCHS = 9
+
 
 @dataclass(frozen=True, slots=True)
 class Replication:
@@ -77,6 +80,7 @@ def build_replication(
             fetches,
             lambda: config.replica_lag_time_max_ms,
             lambda broker_id: broker_id in view.image.brokers,
+            expels_losers=version_of(ApiKey.FETCH, config.inter_broker_protocol_version) >= _FETCH_WITH_EPOCHS,
         ),
     )
     logs.watch_high_watermarks(replicas.high_watermarks)

@@ -10,7 +10,7 @@ import json
 import logging
 import os
 import signal
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 
 from barnabas.broker.server.process_resources import raise_open_file_limit
 
@@ -52,9 +52,39 @@ class StopRequest:
         if not self._reason.done():
             self._reason.set_result(reason)
 
+    async def is_before_end_of(
+        self, start: Coroutine[object, object, None], on_stop: Callable[[], object] = lambda: None
+    ) -> bool:
+        """Run a start; cancel it and return True if a stop is requested before its end.
+
+        Args:
+            start: The start.
+            on_stop: Called before the start is cancelled.
+
+        Raises:
+            BarnabasError: The start failed.
+        """
+        starting = asyncio.ensure_future(start)
+        await asyncio.wait((starting, self._reason), return_when=asyncio.FIRST_COMPLETED)
+        if starting.done():
+            starting.result()
+            return False
+        log.info("stopping during the start: %s", self._reason.result())
+        on_stop()
+        starting.cancel()
+        await asyncio.wait((starting,))
+        if not starting.cancelled():
+            starting.result()
+        return True
+
     async def wait(self) -> None:
         """Wait until a stop is requested."""
         log.info("stopping: %s", await self._reason)
+
+
+def exit_at_once() -> None:
+    """Exit with code 0 without an orderly stop and without waiting for threads."""
+    os._exit(0)
 
 
 def write_ready(ready_fd: int, line: Mapping[str, object]) -> None:

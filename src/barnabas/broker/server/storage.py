@@ -53,6 +53,11 @@ class Executors:
         self._recovery.append(executor)
         return executor
 
+    @property
+    def is_recovering(self) -> bool:
+        """Return whether `new_recovery` has threads that `close_recovery` has not ended."""
+        return bool(self._recovery)
+
     def close_recovery(self) -> None:
         """End the recovery threads, because all logs are loaded or the start failed."""
         while self._recovery:

@@ -29,7 +29,7 @@ from barnabas.core.config.settings import (
     hint,
     name_for_any,
     parse,
-    split_list,
+    split_without_empty,
 )
 from barnabas.core.config.tables import BrokerFields
 from barnabas.core.config.versions import (
@@ -320,7 +320,7 @@ def _settle_precedence(config: BrokerConfig, own: Mapping[str, Value]) -> None:
     config.log_roll_jitter_ms = first(("log.roll.jitter.ms", "log.roll.jitter.hours"), (1, hour_ms))
     config.log_flush_interval_ms = first(("log.flush.interval.ms", "log.flush.scheduler.interval.ms"), (1, 1))
     directories = own.get("log.dirs")
-    config.log_dirs = split_list(config.log_dir if directories is None else str(directories))
+    config.log_dirs = split_without_empty(config.log_dir if directories is None else str(directories))
 
 
 def _read_endpoints(config: BrokerConfig, problems: _Problems) -> None:

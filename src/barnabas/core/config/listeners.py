@@ -17,7 +17,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from barnabas.core.config.settings import split_list
+from barnabas.core.config.settings import split_without_empty
 from barnabas.core.errors import ConfigError
 
 _LISTENER = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
@@ -43,7 +43,7 @@ class Endpoint(NamedTuple):
 def parse_protocol_map(text: str) -> dict[str, str]:
     """Parse `listener.security.protocol.map`: listener name (upper case) to security protocol."""
     protocols: dict[str, str] = {}
-    for item in split_list(text):
+    for item in split_without_empty(text):
         name, colon, protocol = item.rpartition(":")
         if not colon or protocol not in SECURITY_PROTOCOLS:
             raise ConfigError(f"{item!r} must be NAME:PROTOCOL with a protocol of {', '.join(SECURITY_PROTOCOLS)}")
@@ -60,7 +60,7 @@ def parse_listeners(text: str, protocols: Mapping[str, str]) -> list[Endpoint]:
         ConfigError: The text has another form, or a listener's name is not mapped to a protocol.
     """
     endpoints = []
-    for item in split_list(text):
+    for item in split_without_empty(text):
         match = _LISTENER.fullmatch(item)
         if match is None or not -1 <= int(match[3]) <= 65535:
             raise ConfigError(f"{item!r} must be NAME://host:port, for example PLAINTEXT://127.0.0.1:9092")
@@ -93,7 +93,7 @@ def parse_addresses(items: list[str], example: str) -> list[tuple[str, int]]:
 def parse_counts_by_host(text: str) -> dict[str, int]:
     """Parse `max.connections.per.ip.overrides`: the maximum number of connections by host."""
     counts: dict[str, int] = {}
-    for item in split_list(text):
+    for item in split_without_empty(text):
         host, _, count = item.rpartition(":")
         if not _HOST.fullmatch(host) or not _COUNT.fullmatch(count):
             raise ConfigError(f"{item!r} must be host:count, for example 127.0.0.1:100")

@@ -130,6 +130,11 @@ def split_list(text: str) -> list[str]:
     return [item.strip() for item in text.split(",")] if text else []
 
 
+def split_without_empty(text: str) -> list[str]:
+    """Return the items of directories, listeners or pairs. Kafka ignores empty items there: `a,` is one item."""
+    return [item for item in split_list(text) if item]
+
+
 def parse(setting: Setting, text: str) -> Value:
     """Convert a setting's text to its value, or raise the reason why it is invalid.
 

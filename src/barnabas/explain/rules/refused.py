@@ -186,8 +186,10 @@ def _refusal(snapshot: Snapshot, row: Row) -> Finding:
     commands: tuple[str, ...] = ()
     match row["kind"]:
         case "login":
-            text = f"a login from {where} by {row['mechanism'] or 'TLS'} on listener {row['listener']} failed {often}"
-            text += f": {row['reason']}"
+            # Without a mechanism, the client sent another request before it began a login.
+            by = row["mechanism"]
+            how = f"a login from {where} by {by}" if by else f"a connection from {where} without a login"
+            text = f"{how} on listener {row['listener']} failed {often}: {row['reason']}"
             # The command lists only SCRAM users.
             commands = (command("users", "list"),) if str(row["mechanism"]).startswith("SCRAM") else ()
         case "acl":

@@ -68,6 +68,16 @@ async def test_a_topic_in_the_registry_gets_states_leaders_and_metadata(cluster:
     assert leaders_of(request) == {("t", 0): (0, 0, True), ("t", 1): (0, 0, True)}
 
 
+@pytest.mark.parametrize("ibp", ["0.11.0", "1.0"])
+def test_a_new_partition_is_new_to_the_controllers_own_broker_in_every_protocol_version(ibp: str) -> None:
+    async def story(cluster: Cluster) -> None:
+        await put_led_topic(cluster, "t", {0: [0]})
+        (request,) = cluster.replicas.requests
+        assert leaders_of(request) == {("t", 0): (0, 0, True)}
+
+    play(story, overrides={"inter.broker.protocol.version": ibp, "log.message.format.version": "0.11.0"})
+
+
 async def test_metadata_follows_when_the_replicas_are_there(cluster: Cluster, /) -> None:
     cluster.replicas.is_holding = True
     await put_topic(cluster, "t", {0: [0]})
@@ -230,6 +240,36 @@ async def test_a_controller_whose_epoch_was_raised_by_another_resigns(cluster: C
     await until(lambda: cluster.controller.is_active)
     await until(lambda: cluster.view.image.has_leaders("t", 1))
     assert cluster.controller.epoch == 3
+
+
+@pytest.mark.parametrize("others", [[], [1]])
+async def test_a_controller_that_closes_lets_another_broker_be_elected(cluster: Cluster, /, others: list[int]) -> None:
+    for broker_id in others:
+        await cluster.add_broker(broker_id)
+    await cluster.controller.close()
+    await settle()
+    assert (await cluster.registry.exists("/controller") is None) is bool(others)
+    await put_topic(cluster, "t", {0: [0]})
+    await settle()
+    assert not cluster.controller.is_active
+    assert await cluster.registry.exists("/brokers/topics/t/partitions") is None
+
+
+async def test_a_controller_that_closes_leaves_the_node_of_the_next_one(cluster: Cluster, /) -> None:
+    await cluster.add_broker(1)
+    closing = asyncio.ensure_future(cluster.controller.close())
+    await cluster.registry.set("/controller_epoch", b"2")
+    await closing
+    await settle()
+    assert await cluster.registry.exists("/controller") is not None
+
+
+async def test_a_controller_closes_while_the_registry_does_not_answer(cluster: Cluster, /) -> None:
+    await cluster.add_broker(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cluster.registry, "multi", lambda ops: asyncio.get_running_loop().create_future())
+        await cluster.controller.close()
+    assert not cluster.controller.is_active
 
 
 async def test_an_error_while_handling_an_event_leaves_the_controller_at_work(cluster: Cluster, /) -> None:

@@ -169,6 +169,23 @@ async def test_a_partition_whose_brokers_are_gone_comes_to_this_one(cluster: Clu
     assert (state.leader, state.isr, await admin.reassignments()) == (0, (0,), {})
 
 
+async def test_a_dead_broker_is_a_target_only_if_it_had_the_partition_before(cluster: Cluster, /) -> None:
+    for broker_id in (1, 2, 3):
+        await cluster.add_broker(broker_id)
+    await put_led_topic(cluster, "t", {0: [0, 3]})
+    admin = admin_of(cluster)
+    assert (await admin.reassign({T0: [0, 1]}))[T0].error_code == E.NONE
+    await cluster.remove_broker(1)
+    await cluster.remove_broker(3)
+    targets: dict[ErrorCode, list[list[int]]] = {
+        E.INVALID_REPLICA_ASSIGNMENT: [[0, 1], [0, 1, 2], [3, 1]],
+        E.NONE: [[0, 3], [0, 3, 2]],
+    }
+    for error_code, refused_or_not in targets.items():
+        for target in refused_or_not:
+            assert (await admin.reassign({T0: target}))[T0].error_code == error_code, target
+
+
 async def test_a_partition_that_was_never_led_moves_to_live_brokers(cluster: Cluster, /) -> None:
     await cluster.add_broker(1)
     await cluster.add_broker(2)

@@ -4,6 +4,7 @@ import pytest
 
 from barnabas.broker.controller.events import Kind
 from barnabas.broker.controller.partition_states import write_states
+from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.znodes.admin_requests import decode_election, decode_reassignment, encode_reassignment
@@ -11,6 +12,7 @@ from barnabas.wire.registry.znodes.payload import MalformedError
 from barnabas.wire.registry.znodes.topics import PartitionStateNode
 from tests.unit.broker.controller.harness import Cluster, moving, play, settle, until
 from tests.unit.broker.controller.test_controller import put_led_topic
+from tests.unit.broker.controller.test_leaders import admin_of
 
 pytestmark = pytest.mark.played(by=play)
 
@@ -91,6 +93,25 @@ async def test_a_reassignment_that_goes_on_stays_and_is_not_begun_twice(cluster:
     await cluster.registry.set(paths.REASSIGNMENT, data)
     await settle()
     assert (await cluster.registry.get(paths.topic("t")))[1].version == before
+
+
+@pytest.mark.parametrize(
+    ("replacing", "is_replaced"),
+    [([9], False), ([], False), ([0], True), (None, True)],
+    ids=["to-a-dead-broker", "to-none", "back", "cancelled"],
+)
+async def test_a_request_by_the_protocol_replaces_that_of_the_node_unless_it_is_refused(
+    cluster: Cluster, /, replacing: list[int] | None, is_replaced: bool
+) -> None:
+    await cluster.add_broker(1)
+    await put_led_topic(cluster, "t", {0: [0]})
+    there = TopicPartition("t", 0)
+    await cluster.registry.create(paths.REASSIGNMENT, encode_reassignment({there: [1]}))
+    await until(lambda: there in moving(cluster))
+    await settle()
+    result = (await admin_of(cluster).reassign({there: replacing}))[there]
+    assert (result.error_code == ErrorCode.NONE) is is_replaced
+    assert (await cluster.registry.exists(paths.REASSIGNMENT) is None) is is_replaced
 
 
 @pytest.mark.parametrize("path", [paths.PREFERRED_ELECTION, paths.REASSIGNMENT])

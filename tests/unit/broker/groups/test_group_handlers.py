@@ -373,16 +373,23 @@ def test_metadata_has_a_limit_in_javas_characters(client, metadata, error_code):
 
 @pytest.mark.parametrize(
     ("version", "timestamp", "retention_time_ms", "expected"),
-    [(1, 77, -1, (77, -1)), (1, -1, -1, (0, -1)), (2, -1, 500, (0, 500)), (4, -1, -1, (0, -1))],
+    [
+        (1, 77, -1, (77, -1)),
+        (1, -1, -1, (0, -1)),
+        (2, -1, 500, (0, 500)),
+        (4, -1, -1, (0, -1)),
+        (4, -1, 2**63 - 1, (0, 2**63 - 1)),
+    ],
 )
 def test_timestamps_of_a_commit(client, service, version, timestamp, retention_time_ms, expected):
     partition = OffsetCommitRequestPartition(0, 1, commit_timestamp=timestamp)
-    client.ask(offset_commit, version, commit_request(partition, retention_time_ms=retention_time_ms))
+    response = client.ask(offset_commit, version, commit_request(partition, retention_time_ms=retention_time_ms))
+    assert commit_errors(response) == [ErrorCode.NONE]
     (committed,) = service.groups.fetch_offsets("g", None)[1].values()
     now_ms = service.clock.now_ms()
     commit_ms, expire_ms = expected
     assert committed.commit_timestamp_ms == (commit_ms or now_ms)
-    assert committed.expire_timestamp_ms == (-1 if expire_ms == -1 else now_ms + expire_ms)
+    assert committed.expire_timestamp_ms == (-1 if expire_ms == -1 else min(now_ms + expire_ms, 2**63 - 1))
 
 
 @pytest.mark.parametrize("version", range(6))

@@ -2,8 +2,10 @@
 
 import pytest
 
-from barnabas.broker.requests.handlers import offset_commit, offset_fetch, txn_offset_commit
+from barnabas.broker.requests.handlers import list_groups, offset_commit, offset_fetch, txn_offset_commit
+from barnabas.broker.requests.slices import MOST_ELEMENTS_AT_ONCE, SLICE_STEPS
 from barnabas.core.error_code import ErrorCode
+from barnabas.wire.protocol.messages.list_groups import ListGroupsRequest
 from barnabas.wire.protocol.messages.offset_commit import OffsetCommitRequestPartition
 from barnabas.wire.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from barnabas.wire.protocol.messages.txn_offset_commit import (
@@ -11,7 +13,7 @@ from barnabas.wire.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from barnabas.wire.security.authorizer import Operation, ResourceType
+from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 from tests.unit.broker.groups.asking import commit_errors, commit_request
 
 WRITE_ID = (Operation.WRITE, ResourceType.TRANSACTIONAL_ID, "x")
@@ -63,3 +65,19 @@ def test_who_asks_for_all_offsets_is_told_of_topics_that_he_may_describe(client,
     request = OffsetFetchRequest("g", [OffsetFetchRequestTopic("t", [0])])
     (partition,) = client.ask(offset_fetch, 7, request).topics[0].partitions
     assert partition.error_code == (ErrorCode.NONE if may_describe_topic else ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+
+
+@pytest.mark.parametrize(
+    ("right", "listed_count"),
+    [(DESCRIBE_GROUP, 1), ((Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER), 1 + MOST_ELEMENTS_AT_ONCE)],
+)
+def test_very_many_groups_are_listed_in_many_turns(client, right, listed_count):
+    request = commit_request(OffsetCommitRequestPartition(0, 41))
+    for group_id in ("g", *map(str, range(MOST_ELEMENTS_AT_ONCE))):
+        request.group_id = group_id
+        assert commit_errors(client.ask(offset_commit, 5, request)) == [ErrorCode.NONE]
+    client.services.authorizer = Allows(right)
+    answer = client.begin(list_groups, 4, ListGroupsRequest())
+    assert client.run_due() > MOST_ELEMENTS_AT_ONCE // SLICE_STEPS
+    groups = client.finish(list_groups, 4, answer).groups
+    assert (len(groups), groups[0].group_id) == (listed_count, "g")

@@ -2,24 +2,32 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from random import Random
 from struct import pack, unpack_from
 
 import pytest
 
 from barnabas.broker.interbroker.channels import BrokerChannels, InTheClear
 from barnabas.broker.net.channel import Channel, SocketOptions
+from barnabas.clients.login import Login
+from barnabas.clients.security import ClientSecurity
+from barnabas.core.clock import SystemClock
 from barnabas.core.errors import ConfigError, KafkaError, ProtocolError
 from barnabas.core.pending import Spawner
 from barnabas.core.timers import LoopTimers
 from barnabas.testing.simulation.world import Simulation
 from barnabas.wire.protocol.header import decode_request_header
+from barnabas.wire.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
 from barnabas.wire.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from barnabas.wire.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
+from barnabas.wire.protocol.messages.sasl_authenticate import SaslAuthenticateResponse
+from barnabas.wire.protocol.messages.sasl_handshake import SaslHandshakeResponse
 from barnabas.wire.protocol.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
+from barnabas.wire.security.jaas import JaasEntry
 from tests.unit.broker.handling import encoded
 
 HOST, PORT = "other", 9_092
@@ -298,6 +306,26 @@ async def test_a_failed_login_fails_all_waiting_requests_and_connects_once(
             await each
     await asyncio.sleep(10)
     assert len(peer.channels) == 1
+
+
+class PlainLogin(InTheClear):
+    def new_login(self, where: str) -> Login:
+        security = ClientSecurity(mechanism="PLAIN", login=JaasEntry("Plain", {"username": "u", "password": "p"}))
+        return Login(security, Random(1), SystemClock(), where)
+
+
+async def test_a_login_uses_versions_that_the_broker_has(
+    channels: BrokerChannels, peer: Peer, simulation: Simulation, /
+) -> None:
+    """Kafka 2.0 and 2.1 close a connection on SaslAuthenticate 1."""
+    channels.security = PlainLogin()
+    versions = ApiVersionsResponse(api_keys=[ApiVersion(17, 0, 1), ApiVersion(36, 0, 0)])
+    answers = [encoded(versions, 0), encoded(SaslHandshakeResponse(0, ["PLAIN"]), 1)]
+    answers += [encoded(SaslAuthenticateResponse(), 0), encoded(EndTxnResponse(), 1)]
+    peer.answers = lambda correlation_id: pack(">i", correlation_id) + answers[len(peer.frames) - 1]
+    assert (await ask(channels)).error_code == 0
+    headers = [decode_request_header(memoryview(frame)) for frame in peer.frames]
+    assert [header[:2] for header in headers] == [(18, 0), (17, 1), (36, 0), (26, 1)]
 
 
 def records_answer(correlation_id: int, records: bytes) -> bytes:

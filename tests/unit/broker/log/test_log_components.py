@@ -21,6 +21,7 @@ from barnabas.broker.log.segments.tail import KEPT_BATCHES, BatchTail
 from barnabas.broker.log.segments.time_index import TimeIndex
 from barnabas.core.errors import StorageError
 from barnabas.core.types import TopicPartition
+from barnabas.wire.records.errors import CorruptRecordsError
 
 FILES = LocalFileSystem()
 
@@ -63,6 +64,23 @@ class TestOffsetIndex:
 
         assert (loaded.entry_count, loaded.last_position) == (3, 1300)
         assert index.path.stat().st_size == size
+
+    @pytest.mark.parametrize(
+        "numbers",
+        [(10, 500, -1, -1), (10, 500, 20, -1), (10, 500, 20, 400), (10, 500, 10, 900), (-5, 500), (0, 0, 10, 500)],
+    )
+    def test_load_reports_damage(self, index, numbers):
+        data = pack(f">{len(numbers)}i", *numbers)
+        index.path.write_bytes(data)
+        loaded = OffsetIndex(FILES, index.path, 100)
+        assert not loaded.load()
+        assert (loaded.entry_count, index.path.read_bytes()) == (0, data)
+
+    def test_an_offset_that_does_not_fit_is_refused(self, index):
+        with pytest.raises(CorruptRecordsError):
+            index.append(100 + 2**31, 2000)
+        index.append(99 + 2**31, 2000)
+        assert index.lookup(99 + 2**31) == 2000
 
     def test_truncate(self, index):
         index.persist()
@@ -110,6 +128,21 @@ class TestTimeIndex:
         loaded.load()
         assert (loaded.entry_count, loaded.last_offset) == (2, 120)
         assert index.path.read_bytes() == data
+
+    @pytest.mark.parametrize(
+        "numbers", [(1000, 10, -1, -1), (1000, 10, 2000, -1), (1000, 10, 2000, 9), (1000, 10, 1000, 20), (-1, 10)]
+    )
+    def test_load_reports_damage(self, index, numbers):
+        data = pack(f">{'qi' * (len(numbers) // 2)}", *numbers)
+        index.path.write_bytes(data)
+        loaded = TimeIndex(FILES, index.path, 100)
+        assert not loaded.load()
+        assert (loaded.entry_count, index.path.read_bytes()) == (0, data)
+
+    def test_an_offset_that_does_not_fit_is_refused(self, index):
+        with pytest.raises(CorruptRecordsError):
+            index.append(3000, 100 + 2**31)
+        assert (index.last_timestamp_ms, index.last_offset) == (2000, 120)
 
     def test_truncate(self, index):
         index.persist()

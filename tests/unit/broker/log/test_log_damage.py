@@ -205,20 +205,24 @@ def test_a_log_that_cant_be_opened_is_offline(start, root, written, make_batch, 
     assert failures == []
 
 
-def test_a_damaged_log_that_was_not_closed_is_recovered_later(start, root, written, make_batch, monkeypatch):
+@pytest.mark.parametrize("error", [CorruptRecordsError("snapshot does not match the log"), OverflowError()])
+def test_a_damaged_log_that_was_not_closed_is_recovered_later(start, root, written, make_batch, monkeypatch, error):
     """Opened after a kill, it is damaged below what recovery looks at; the directory is not called clean."""
     (root / ".kafka_cleanshutdown").unlink()
-    monkeypatch.setattr("barnabas.broker.log.startup.loading.open_log", _refusing(BAD))
-    asyncio.run(start().close())
+    monkeypatch.setattr("barnabas.broker.log.startup.loading.open_log", _refusing(BAD, error))
+    manager = start(lambda: {GOOD: 9})
+    assert manager.is_damaged(BAD)
+    assert manager.get(GOOD).append(make_batch(), 0).base_offset == 9
+    asyncio.run(manager.close())
     assert not (root / ".kafka_cleanshutdown").exists()
 
 
-def _refusing(refused):
+def _refusing(refused, error):
     from barnabas.broker.log.startup.recovery import open_log
 
     def refuse(env, topic_partition, *arguments, **named):
         if topic_partition == refused:
-            raise CorruptRecordsError("the snapshot and the log say different things")
+            raise error
         return open_log(env, topic_partition, *arguments, **named)
 
     return refuse
@@ -233,6 +237,23 @@ def test_a_damaged_log_can_be_deleted(start, root, clock, written, make_batch):
     assert manager.get_or_create(BAD).value.log_end_offset == 0
     clock.advance(60_000)
     assert not list(root.glob("*-delete"))
+
+
+@pytest.mark.parametrize("segment", [0, -1], ids=["old segment", "last segment"])
+@pytest.mark.parametrize(
+    ("suffix", "entry"), [(".index", struct.pack(">ii", 1, -1)), (".timeindex", struct.pack(">qi", 5, -1))]
+)
+def test_an_index_with_negative_numbers_is_rebuilt(start, written, failures, segment, suffix, entry):
+    path = written[BAD][segment].with_suffix(suffix)
+    path.write_bytes(entry)
+    manager = start(lambda: {BAD: 9, GOOD: 9}, **{"log.index.interval.bytes": "0"})
+    log = manager.get(BAD)
+    assert offsets(log, 0, 9) == list(range(9))
+    base_offset = log.segments[segment].base_offset
+    assert log.read(base_offset + 2, 1000, 9).position > 0
+    assert log.segments[segment].largest_timestamp() > 5
+    assert path.read_bytes() != entry
+    assert failures == []
 
 
 def test_a_segment_without_index_costs_only_what_is_damaged_in_it(start, written, make_batch):

@@ -11,6 +11,7 @@ from barnabas.broker.log.log_dir_moves import common_end
 from barnabas.broker.log.manager import LogManager
 from barnabas.broker.log.startup.recovery import open_log
 from barnabas.core.config import BrokerConfig, TopicConfig
+from barnabas.core.errors import StorageError
 from barnabas.core.types import TopicPartition
 from barnabas.testing.manual_executor import ManualExecutor
 from barnabas.wire.records.batch import read_header
@@ -306,6 +307,21 @@ def test_a_log_that_is_deleted_just_after_its_move_takes_the_old_one_along(logs,
     logs.stop()
     logs.start()
     logs.check()
+
+
+@pytest.mark.parametrize("broken", ["a", "b"])
+def test_a_log_that_can_not_be_deleted_just_after_its_move_is_told_and_the_other_one_is_gone(logs, broken):
+    logs.append(count=20)
+    logs.begin(least_copied=20)
+    logs.work_until(lambda: not logs.manager.moves)
+    logs.disk.fails_to_rename = logs.paths[broken] / "t-0"
+    deleted = logs.manager.delete(T0)
+    logs.finish()
+    assert isinstance(deleted.value, StorageError)
+    logs.manager.get_or_create(T0)
+    logs.finish()
+    assert logs.manager.get(T0) is None
+    assert [name for name in ("a", "b") if "t-0" in logs.names(name)] == [broken]
 
 
 def test_a_log_that_moves_back_waits_for_the_end_of_the_old_one(logs):

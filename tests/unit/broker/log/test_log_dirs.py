@@ -1,4 +1,5 @@
-"""Several log directories: one that fails goes offline, and the others go on; and how a long recovery is told."""
+"""Several log directories: one that fails goes offline, and the others go on; two logs of one partition; and how a
+long recovery is told."""
 
 import asyncio
 import logging
@@ -6,6 +7,7 @@ import logging
 import pytest
 
 from barnabas.broker.log.manager import LogManager
+from barnabas.broker.log.startup.recovery import open_log
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.errors import StartupError, StorageError
 from barnabas.core.executor import InlineExecutor
@@ -166,10 +168,11 @@ def test_without_any_directory_there_is_no_start(tmp_path, make_logs):
         make_logs().start()
 
 
-def test_a_damaged_checkpoint_takes_its_directory_offline(logs, make_logs):
+@pytest.mark.parametrize("name", ["recovery-point", "replication", "log-start", "cleaner"])
+def test_a_damaged_checkpoint_takes_its_directory_offline(logs, make_logs, name):
     kept = logs.held_by("b")
     logs.stop()
-    (logs.directories[0] / "recovery-point-offset-checkpoint").write_text("nonsense\n")
+    (logs.directories[0] / f"{name}-offset-checkpoint").write_text("nonsense\n")
     again = make_logs().start()
     assert set(again.manager.topic_partitions) == kept
     # It is left as it was.
@@ -182,6 +185,98 @@ def test_a_log_that_cannot_be_read_takes_its_directory_offline(logs, make_logs, 
     (disk.fails_to_read_under, *_) = (path for path in logs.directories[0].iterdir() if path.name.startswith("t-"))
     again = make_logs().start()
     assert set(again.manager.topic_partitions) == kept
+
+
+@pytest.fixture
+def write_logs(env, topic_config, tmp_path, make_batch):
+    """Write two logs of one partition, cleanly closed: one record for each given leader epoch."""
+
+    def write(a, b, deleted_from_b=0):
+        for name, epochs, deleted_count in (("a", a, 0), ("b", b, deleted_from_b)):
+            log = open_log(env, PARTITIONS[0], tmp_path / name / "t-0", topic_config(segment_bytes=100))
+            for epoch in epochs:
+                log.append(make_batch(value=b"%d" % epoch, timestamp_ms=1_000), epoch)
+            log.delete_oldest_segments(deleted_count)
+            log.close()
+            (tmp_path / name / ".kafka_cleanshutdown").touch()
+
+    return write
+
+
+def contents(directory):
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "kept"),
+    [
+        pytest.param([0, 0, 1], [0, 0, 1, 1, 2], "b", id="a killed move"),
+        pytest.param([0, 0, 1], [0, 0], "a", id="a killed move, no epoch of the new leader yet"),
+        pytest.param([0, 0], [0, 0], "a", id="equal"),
+        pytest.param([], [0, 0], "b", id="one is empty"),
+        pytest.param([1, 1], [0, 0, 0], None, id="a disk that returned with the older records"),
+        pytest.param([0, 0, 2], [0, 0, 1, 1], None, id="both have gone on"),
+        pytest.param([0], [1], None, id="of equal length"),
+    ],
+)
+def test_of_two_logs_of_a_partition_the_longer_one_is_kept_only_if_it_has_all_records(
+    write_logs, make_logs, tmp_path, caplog, a, b, kept
+):
+    write_logs(a, b)
+    before = {name: contents(tmp_path / name / "t-0") for name in "ab"}
+    logs = make_logs().start()
+    if kept is not None:
+        assert logs.manager.get(PARTITIONS[0]).directory == tmp_path / kept / "t-0"
+        assert [(tmp_path / name / "t-0").exists() for name in "ab"] == [name == kept for name in "ab"]
+        return
+    assert logs.manager.get(PARTITIONS[0]) is None
+    assert logs.manager.get_or_create(PARTITIONS[0]).value is None
+    reason = logs.manager.damaged[PARTITIONS[0]].reason
+    assert all(str(tmp_path / name / "t-0") in reason for name in "ab")
+    assert reason in caplog.text
+    logs.stop()
+    assert {name: contents(tmp_path / name / "t-0") for name in "ab"} == before
+
+
+@pytest.mark.parametrize(("b", "is_kept"), [([0, 1, 1, 1], True), ([0, 0, 2, 2], False), ([0, 0, 0, 0], False)])
+def test_a_log_whose_last_record_retention_has_deleted_in_the_longer_one_is_compared_by_its_epoch(
+    write_logs, make_logs, b, is_kept
+):
+    write_logs([0, 1], b, deleted_from_b=2)
+    log = make_logs().start().manager.get(PARTITIONS[0])
+    assert (log is not None and log.log_start_offset == 2) == is_kept
+
+
+@pytest.mark.parametrize(("kept", "moved"), ["ab", "ba"])
+def test_after_one_of_two_different_logs_was_moved_away_the_other_is_used(write_logs, make_logs, tmp_path, kept, moved):
+    write_logs([1, 1], [0, 0, 0])
+    for name in "ab":
+        (tmp_path / name / "log-start-offset-checkpoint").write_text("0\n1\nt 0 1\n")
+        (tmp_path / name / "cleaner-offset-checkpoint").write_text("0\n1\nt 0 1\n")
+    make_logs().start().stop()
+    (tmp_path / moved / "t-0").rename(tmp_path / "moved")
+    log = make_logs().start().manager.get(PARTITIONS[0])
+    assert (log.directory, log.log_end_offset) == (tmp_path / kept / "t-0", {"a": 2, "b": 3}[kept])
+    assert (log.log_start_offset, log.first_dirty_offset) == (1, 1)
+
+
+def test_two_different_logs_of_a_deleted_partition_are_both_deleted(write_logs, make_logs, tmp_path):
+    write_logs([1, 1], [0, 0, 0])
+    logs = make_logs().start()
+    logs.manager.delete(PARTITIONS[0])
+    assert [(tmp_path / name / "t-0").exists() for name in "ab"] == [False, False]
+    assert logs.manager.get_or_create(PARTITIONS[0]).value.log_end_offset == 0
+
+
+@pytest.mark.parametrize("damaged", "ab")
+def test_beside_a_damaged_log_of_its_partition_no_log_is_used(write_logs, make_logs, tmp_path, damaged):
+    write_logs([0, 0], [0, 0, 0])
+    path = max((tmp_path / damaged / "t-0").glob("*.log"))
+    path.write_bytes(bytes(path.stat().st_size))
+    logs = make_logs().start()
+    assert logs.manager.get(PARTITIONS[0]) is None
+    found = logs.manager.damaged[PARTITIONS[0]].all()
+    assert {each.directory for each in found} == {tmp_path / name / "t-0" for name in "ab"}
 
 
 class HurryingClock(ManualClock):

@@ -293,11 +293,29 @@ def test_long_names_are_shortened_for_deletion(start, root):
     assert len(renamed) == 255
 
 
-def test_half_deleted_logs_are_removed_at_start(start, root, clock):
-    (root / "t-0.0123456789abcdef0123456789abcdef-delete").mkdir(parents=True)
+TOKEN = "0123456789abcdef0123456789abcdef"
+
+
+@pytest.mark.parametrize(
+    ("name", "is_removed"),
+    [
+        (f"t-0.{TOKEN}-delete", True),
+        (f"{'x' * 203}-0.{TOKEN}-delete", True),
+        (f"t-0.{TOKEN}-delete-before", False),
+        (f"t-0.{TOKEN[1:]}-delete", False),
+        (f"t-0.{TOKEN}0-delete", False),
+        (f"t.{TOKEN}-delete", False),
+        ("views-before-delete", False),
+        ("views-0-delete", False),
+        ("-delete", False),
+    ],
+)
+def test_only_logs_that_were_being_deleted_are_removed_at_start(start, root, clock, caplog, name, is_removed):
+    (root / name).mkdir(parents=True)
     start()
     clock.advance(1)
-    assert not [name for name in os.listdir(root) if name.endswith("-delete")]
+    assert (root / name).exists() != is_removed
+    assert (f"{root / name} is not a partition directory" in caplog.text) != is_removed
 
 
 def test_checkpoints_are_written_periodically(start, root, clock, make_batch):

@@ -3,7 +3,7 @@
 import os
 import shutil
 from pathlib import Path
-from struct import pack
+from struct import pack, pack_into
 
 import pytest
 
@@ -11,6 +11,7 @@ from barnabas.broker.log.file_names import file_name
 from barnabas.broker.log.producers.producer_replay import MOST_REPLAYED_OFFSETS
 from barnabas.wire.records.batch import read_header
 from barnabas.wire.records.control import EndTransactionMarker, MarkerType, build_marker
+from barnabas.wire.records.errors import CorruptRecordsError
 
 
 def base_offsets(log) -> list[int]:
@@ -19,6 +20,12 @@ def base_offsets(log) -> list[int]:
 
 def files_of(directory) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(Path(directory).iterdir())}
+
+
+def write_at(path, position, data) -> None:
+    with path.open("r+b") as file:
+        file.seek(position)
+        file.write(data)
 
 
 @pytest.fixture
@@ -232,6 +239,107 @@ def test_leader_epochs_that_a_crash_tore_are_rebuilt_from_the_log(filled, open_p
     if torn is not None:
         (directory / "leader-epoch-checkpoint").write_bytes(torn)
     assert open_partition_log(recovery_point=16).epochs.entries == ((0, 0), (1, 10))
+
+
+@pytest.mark.parametrize(("position", "data"), [(80, b"\xff"), (8, bytes(4))], ids=["body", "length"])
+@pytest.mark.parametrize(
+    ("torn", "options"),
+    [
+        (None, {"recovery_point": 16}),
+        (b"", {"recovery_point": 16}),
+        (bytes(30), {"recovery_point": 16}),
+        (bytes(30), {"was_clean": True}),
+    ],
+    ids=["missing", "empty", "torn", "torn after a clean stop"],
+)
+def test_epochs_are_rebuilt_without_truncating_old_damage(
+    filled, open_partition_log, make_batch, directory, torn, options, position, data
+):
+    filled.close()
+    write_at(directory / file_name(0, ".log"), len(make_batch(2)) + position, data)
+    (directory / "leader-epoch-checkpoint").unlink()
+    if torn is not None:
+        (directory / "leader-epoch-checkpoint").write_bytes(torn)
+    before = {name: content for name, content in files_of(directory).items() if name.endswith(".log")}
+    log = open_partition_log(**options)
+
+    assert (log.log_start_offset, log.log_end_offset) == (0, 20)
+    assert [segment.base_offset for segment in log.segments] == [0, 8, 16]
+    assert log.epochs.entries == ((0, 0), (1, 10))
+    assert {name: files_of(directory)[name] for name in before} == before
+
+
+def test_damage_in_the_segment_before_that_of_the_recovery_point_is_only_logged(
+    filled, open_partition_log, make_batch, directory, caplog
+):
+    """Its end is read for the last entry of its time index."""
+    damaged = {
+        "zeros": lambda path: path.write_bytes(path.read_bytes() + bytes(4096)),
+        "offset": lambda path: write_at(path, 3 * len(make_batch(2)) + 2, b"\x80"),
+    }
+    path, times = directory / file_name(8, ".log"), directory / file_name(8, ".timeindex")
+    intact, last_entry_missing = path.read_bytes(), times.read_bytes()[:-12]
+    for damage in damaged.values():
+        path.write_bytes(intact)
+        damage(path)
+        times.write_bytes(last_entry_missing)
+        caplog.clear()
+        log = open_partition_log(recovery_point=16)
+        assert (log.log_end_offset, len(log.segments)) == (20, 3)
+        assert f"{path}: " in caplog.text
+
+
+@pytest.mark.parametrize(("position", "data"), [(0, b"\x80"), (2, b"\x80"), (0, bytes(8))])
+def test_a_wrong_offset_at_the_end_of_a_closed_log_is_damage(
+    filled, open_partition_log, make_batch, directory, position, data
+):
+    filled.close()
+    write_at(directory / file_name(16, ".log"), len(make_batch(2)) + position, data)
+    before = files_of(directory)
+    with pytest.raises(CorruptRecordsError, match=f"at position {len(make_batch(2))}"):
+        open_partition_log(was_clean=True)
+    assert files_of(directory) == before
+
+
+class TestOverflow:
+    """A compacted segment of Kafka before 2.0, whose offsets do not fit into index entries (KAFKA-6264)."""
+
+    OFFSETS = (0, 10, 2**31 + 10)
+    NEXT_OFFSET = 2**31 + 11
+
+    @pytest.fixture
+    def path(self, directory, make_batch):
+        """The segment, followed by one of a single batch."""
+
+        def at(offset):
+            batch = bytearray(make_batch(timestamp_ms=1000 + offset))
+            pack_into(">q", batch, 0, offset)
+            return bytes(batch)
+
+        directory.mkdir()
+        for base_offset, offsets in ((0, self.OFFSETS), (self.NEXT_OFFSET, (self.NEXT_OFFSET,))):
+            (directory / file_name(base_offset, ".log")).write_bytes(b"".join(map(at, offsets)))
+            for suffix in (".index", ".timeindex"):
+                (directory / file_name(base_offset, suffix)).write_bytes(b"")
+        (directory / "leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
+        return directory / file_name(0, ".log")
+
+    @pytest.mark.parametrize("is_killed", [True, False], ids=["killed", "no index"])
+    def test_it_is_not_truncated(self, open_partition_log, path, directory, is_killed):
+        if not is_killed:
+            path.with_suffix(".index").unlink()
+        before = files_of(directory)
+        with pytest.raises(CorruptRecordsError, match=f"{path.name}: .* offset 11 on"):
+            open_partition_log(was_clean=not is_killed, cleanup_policy="compact")
+        assert files_of(directory) == before
+
+    @pytest.mark.parametrize("options", [{"was_clean": True}, {"recovery_point": NEXT_OFFSET}], ids=["clean", "killed"])
+    def test_below_the_recovery_point_it_is_read(self, open_partition_log, path, options):
+        # Its offsets in these entries wrapped around.
+        path.with_suffix(".index").write_bytes(pack(">4i", 10, 73, -(2**31) + 10, 146))
+        path.with_suffix(".timeindex").write_bytes(pack(">qi", 1000 + self.OFFSETS[-1], -(2**31) + 10))
+        log = open_partition_log(cleanup_policy="compact", **options)
+        assert base_offsets(log) == [*self.OFFSETS, self.NEXT_OFFSET]
 
 
 def test_markers_of_transactions_are_replayed(log, open_partition_log, make_batch):

@@ -1,6 +1,7 @@
 """The read side of transactions: what is unstable, what was aborted, and what is known again after a restart."""
 
 from pathlib import Path
+from struct import pack
 
 import pytest
 
@@ -255,14 +256,30 @@ class TestRestart:
         assert (log.log_end_offset, log.first_unstable_offset) == (4, 0)
         assert log.active_segment.transactions.entries == ()
 
-    def test_a_torn_index_of_an_old_segment_is_made_anew(self, filled, open_partition_log, directory, make_batch):
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            lambda data: data + b"xyz",
+            lambda data: data + bytes(34),
+            lambda data: bytes(34),
+            lambda data: b"\xff" * 34,
+            # It ends below this segment.
+            lambda data: data[:18] + pack(">qq", 3, 2),
+        ],
+        ids=["torn", "zeros at the end", "zeros", "ones", "below"],
+    )
+    @pytest.mark.parametrize("was_clean", [True, False])
+    def test_a_damaged_index_of_an_old_segment_is_made_anew(
+        self, filled, open_partition_log, directory, damage, was_clean
+    ):
         filled.roll()
         filled.close()
         path = Path(directory) / file_name(4, ".txnindex")
         before = path.read_bytes()
-        path.write_bytes(before + b"xyz")
-        open_partition_log(was_clean=True)
+        path.write_bytes(damage(before))
+        log = open_partition_log(was_clean=was_clean, recovery_point=filled.log_end_offset)
         assert path.read_bytes() == before
+        assert aborted(log) == [(1, 0, 4, 2)]
 
     def test_open_transactions_never_expire(self, filled, open_partition_log, clock):
         filled.close()
@@ -292,8 +309,7 @@ class TestRestart:
         expected = aborted(log)
         assert expected == [(7, 0, 1, 2)]
         del log
-        # Without the epochs of the older segments a start after a crash reads all of them again.
-        (directory / "leader-epoch-checkpoint").unlink()
+        (directory / file_name(0, ".txnindex")).write_bytes(b"torn")
         log = open_partition_log(recovery_point=recovery_point, segment_bytes=400)
         assert aborted(log) == expected
         # The names of files are synced with what comes now.
@@ -334,8 +350,25 @@ class TestTransactionIndex:
         assert len(index.entries) == count
         assert path.stat().st_size == 34 * count
 
-    @pytest.mark.parametrize("data", ["0001" + "00" * 32, ("0000" + "00" * 32) * 2])
-    def test_damage_is_found(self, disk, path, data):
-        path.write_bytes(bytes.fromhex(data))
+    @pytest.mark.parametrize(
+        "entries",
+        [
+            [(1, 7, 1, 5, 6)],
+            [(-1, 7, 1, 5, 6)],
+            [(0, 7, 1, 5, 6), (0, 8, 2, 5, 6)],
+            [(0, 7, 6, 5, 6)],
+            [(0, 0, 0, 0, 0)],
+        ],
+        ids=["new version", "negative version", "not ascending", "ends before it begins", "zeros"],
+    )
+    def test_damage_is_found(self, disk, path, entries):
+        path.write_bytes(b"".join(pack(">hqqqq", *entry) for entry in entries))
         with pytest.raises(CorruptRecordsError):
             TransactionIndex(disk, path).load()
+
+    def test_a_transaction_without_records_is_no_damage(self, disk, path):
+        """As Kafka writes it for the marker of a partition that got no records."""
+        path.write_bytes(pack(">hqqqq", 0, 7, 5, 5, 6))
+        index = TransactionIndex(disk, path)
+        index.load()
+        assert [(each.first_offset, each.last_offset) for each in index.entries] == [(5, 5)]

@@ -17,7 +17,7 @@ from barnabas.broker.net.scheduler import Scheduler
 from barnabas.core.errors import ProtocolError, UnanswerableError
 from barnabas.wire.protocol.wire import WireBuffer
 from tests.replacing import replaces
-from tests.unit.broker.net.memory_channel import MemoryPeer
+from tests.unit.broker.net.memory_channel import MemoryPeer, MemoryRegion
 
 
 class Ticks:
@@ -32,6 +32,7 @@ class Conversation:
         answer: Callable[[Connection, bytes], object] | None = None,
         room_bytes: int | None = None,
         memory: ReceiveMemory | None = None,
+        reactor: Reactor | None = None,
     ) -> None:
         self.peer = MemoryPeer(room_bytes)
         self.frames: list[bytes] = []
@@ -42,7 +43,8 @@ class Conversation:
         self.deferred: list[Callable[[], object]] = []
         self.answer = answer or (lambda connection, frame: connection.send(WireBuffer(frame)))
         self.memory = memory or ReceiveMemory(1 << 24)
-        self.reactor = Reactor(self.memory, Scheduler(self.deferred.append, lambda: self.now_ns), lambda: self.now_ns)
+        scheduler = Scheduler(self.deferred.append, lambda: self.now_ns)
+        self.reactor = reactor or Reactor(self.memory, scheduler, lambda: self.now_ns)
         self.connection = Connection(self.reactor, self.peer, ("10.1.2.3", 5_000), 1 << 20, Ticks(), self.forget)
         self.connection.on_sent = self.on_sent
         self.connection.start(self)
@@ -175,6 +177,27 @@ def test_who_does_not_take_his_answers_is_not_read_without_end():
     conversation.peer.say(b"")
     conversation.run_turns()
     assert len(conversation.frames) == 21
+
+
+def test_answers_that_nobody_takes_count_in_memory_until_they_are_sent_or_dropped():
+    first = Conversation(room_bytes=0, memory=ReceiveMemory(1_000))
+    reactor = first.reactor
+    others = [Conversation(room_bytes=0, reactor=reactor) for _ in range(3)]
+    file = WireBuffer(bytes(100))
+    file.add_region(MemoryRegion(bytes(100_000)))
+    first.connection.send(file)
+    assert reactor.unsent_responses.used_bytes == 100
+    others[0].connection.send(WireBuffer(bytes(5_000)))
+    others[1].connection.send(WireBuffer(bytes(900)))
+    assert reactor.unsent_responses.used_bytes == 6_000
+    others[1].peer.take(900)
+    assert reactor.unsent_responses.used_bytes == 5_100
+    others[2].connection.send(WireBuffer(bytes(901)))
+    first.run_turns()
+    assert [each.connection.is_closed for each in (first, *others)] == [False, False, False, True]
+    for each in (first, others[0]):
+        each.connection.close()
+    assert reactor.unsent_responses.used_bytes == 0
 
 
 @pytest.mark.parametrize(

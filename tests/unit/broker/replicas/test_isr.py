@@ -152,6 +152,32 @@ def test_a_member_that_lost_what_is_below_the_high_watermark_goes_at_its_first_f
     assert replica_set.expansion(3, 100) == (1, 2, 3)
 
 
+@pytest.mark.parametrize(
+    ("fetches", "isr"),
+    [
+        # It has truncated to its own high watermark, as a follower of an older message format does, and goes on.
+        ([90], None),
+        ([90, 90], None),
+        ([90, 100], None),
+        # It lacks more than one answer brings.
+        ([0, 50], (1, 3)),
+        # It has lost it since.
+        ([90, 100, 90], (1, 3)),
+        ([100, 90], (1, 3)),
+    ],
+)
+@pytest.mark.parametrize("was_leader", [True, False])
+def test_the_first_fetch_of_an_epoch_may_be_from_below_the_high_watermark(
+    replica_set, was_leader: bool, fetches: list[int], isr: tuple[int, ...] | None
+) -> None:
+    for follower in (2, 3):
+        replica_set.note_fetch(follower, 100, 0, 100, 1)
+    replica_set.lead((1, 2, 3), (1, 2, 3), 8, 6, 100, 2, was_leader=was_leader)
+    for fetch_offset in fetches:
+        replica_set.note_fetch(2, fetch_offset, 0, 100, 3)
+    assert replica_set.expulsion(100) == isr
+
+
 # --- what is pending
 
 

@@ -64,8 +64,15 @@ def failures():
 
 
 @pytest.fixture
-def config(tmp_path):
-    return BrokerConfig.from_properties({"log.dirs": str(tmp_path)}, None, "test")
+def directories():
+    """The log directories below the test's own."""
+    return (".",)
+
+
+@pytest.fixture
+def config(tmp_path, directories):
+    log_dirs = ",".join(str(tmp_path / each) for each in directories)
+    return BrokerConfig.from_properties({"log.dirs": log_dirs}, None, "test")
 
 
 @pytest.fixture
@@ -460,6 +467,26 @@ def test_what_was_in_a_failed_directory_can_not_be_stopped(replicas, logs, is_de
         assert answered == (0, [ErrorCode.KAFKA_STORAGE_ERROR])
 
 
+@pytest.mark.parametrize("directories", [("a", "b")])
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_log_that_can_not_be_deleted_is_told_and_not_replaced(replicas, executor, disk, tmp_path, is_open):
+    executor.is_holding = not is_open
+    replicas.leader_and_isr(leaders())
+    disk.fails_to_rename = tmp_path / "a" / "t-0"
+    executor.is_holding = True
+    stopped = replicas.stop_replica(stop(-2))
+    # The topic is created again while its first log is being deleted, and later.
+    request = leaders()
+    request.topic_states[0].partition_states[0].is_new = True
+    created = replicas.leader_and_isr(request)
+    executor.release()
+    refused = (0, [ErrorCode.KAFKA_STORAGE_ERROR])
+    assert (errors(stopped), errors(created)) == (refused, refused)
+    assert errors(replicas.leader_and_isr(request)) == refused
+    assert errors(replicas.stop_replica(stop(-2))) == refused
+    assert list(tmp_path.glob("*/t-0*")) == [tmp_path / "a" / "t-0"]
+
+
 def test_whoever_has_to_know_is_told_of_a_failed_directory(replicas, logs):
     told = []
     replicas.on_failed_directory = lambda: told.append(replicas.offline_count)
@@ -488,10 +515,12 @@ def test_a_stop_that_comes_while_the_log_is_opened_wins(replicas, logs, executor
     assert heard == [([], [PARTITION])]
 
 
-def many_leaders(count):
+def many_leaders(count, **state):
     request = leaders()
     (topic,) = request.topic_states
-    topic.partition_states = [leaders(partition=each).topic_states[0].partition_states[0] for each in range(count)]
+    topic.partition_states = [
+        leaders(partition=each, **state).topic_states[0].partition_states[0] for each in range(count)
+    ]
     return request
 
 
@@ -589,16 +618,23 @@ def test_leadership_that_is_over_is_not_told_later(replicas, executor, heard):
     """Partition 0 is led at once, and stopped before the log of partition 1 is open."""
     replicas.leader_and_isr(leaders())
     executor.is_holding = True
-    states = [leaders(partition=index, epoch=1).topic_states[0].partition_states[0] for index in (0, 1)]
-    request = LeaderAndIsrRequest(
-        controller_epoch=1, topic_states=[LeaderAndIsrTopicState("t", partition_states=states)]
-    )
-    pending = replicas.leader_and_isr(request)
+    pending = replicas.leader_and_isr(many_leaders(2, epoch=1))
     assert replicas.partition(PARTITION).leader_epoch == 1
     replicas.stop_replica(stop(-1))
     executor.release()
     assert errors(pending) == (0, [0, 0])
     assert heard[1:] == [([], [PARTITION]), ([TopicPartition("t", 1)], [])]
+
+
+def test_a_listener_is_told_of_a_loss_before_the_leadership_is_won_back(replicas, executor, heard):
+    """Partition 0 is lost and won back before the log of partition 1, which is in the first request too, is open."""
+    replicas.leader_and_isr(leaders())
+    executor.is_holding = True
+    lost = replicas.leader_and_isr(many_leaders(2, epoch=1, leader=2, replicas=(1, 2)))
+    won = replicas.leader_and_isr(leaders(epoch=2, replicas=(1, 2)))
+    executor.release()
+    assert (errors(lost), errors(won)) == ((0, [0, 0]), (0, [0]))
+    assert heard == [([PARTITION], []), ([], [PARTITION]), ([PARTITION], [])]
 
 
 async def test_settings_that_topics_inherit_are_taken_over_by_all_partitions_some_in_a_turn(replicas, monkeypatch):

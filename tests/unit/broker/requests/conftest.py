@@ -44,6 +44,11 @@ from barnabas.wire.protocol.messages.stop_replica import (
     StopReplicaRequest,
     StopReplicaTopicState,
 )
+from barnabas.wire.protocol.messages.update_metadata import (
+    UpdateMetadataPartitionState2,
+    UpdateMetadataRequest,
+    UpdateMetadataTopicState,
+)
 from barnabas.wire.protocol.wire import WireBuffer
 from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.security.principals import ANONYMOUS
@@ -172,9 +177,21 @@ class DataPath:
 
     def create(self, topic: str, **overrides: object) -> None:
         """Lead partition 0 of a new topic with some settings; an underscore stands for a dot."""
+        self.configure(topic, **overrides)
+        self._lead(topic)
+
+    def configure(self, topic: str, **overrides: object) -> None:
+        """Replace a topic's settings."""
         named = {name.replace("_", "."): str(value) for name, value in overrides.items()}
         self._topic_configs[topic] = TopicConfig.from_broker(self.config).with_overrides(named)
-        self._lead(topic)
+        self.replicas.update_topic_config(topic)
+
+    def led_elsewhere(self, *topics: str) -> None:
+        """Learn of topics whose partition 0 has no replica here."""
+        other = BROKER_ID + 1
+        state = UpdateMetadataPartitionState2(0, 1, other, 1, [other], 1, [other])
+        states = [UpdateMetadataTopicState(topic, [state]) for topic in topics]
+        self.services.cluster.update_metadata(UpdateMetadataRequest(controller_epoch=1, topic_states=states))
 
     def _lead(self, topic: str) -> None:
         self._be_told(topic, BROKER_ID, [BROKER_ID])

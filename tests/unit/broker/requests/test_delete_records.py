@@ -60,6 +60,9 @@ def test_nothing_above_the_high_watermark(filled):
 def test_refusals(filled):
     assert delete(filled, 1, topic="other") == (-1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     assert delete(filled, 1, partition=1) == (-1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    filled.led_elsewhere("elsewhere", "__consumer_offsets")
+    assert delete(filled, 0, topic="elsewhere") == (-1, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    assert delete(filled, 0, topic="__consumer_offsets") == (-1, ErrorCode.INVALID_TOPIC_EXCEPTION)
     filled.create("__consumer_offsets")
     assert delete(filled, 0, topic="__consumer_offsets") == (-1, ErrorCode.INVALID_TOPIC_EXCEPTION)
     filled.create("compacted", cleanup_policy="compact")

@@ -3,7 +3,9 @@
 import pytest
 
 from barnabas.broker.log.disk.files import FileSlice
+from barnabas.broker.log.retention import delete_segments
 from barnabas.broker.requests.handlers import fetch
+from barnabas.broker.requests.slices import SLICE_STEPS
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
@@ -395,3 +397,19 @@ def test_of_fetches_that_keep_long_names_the_longest_waiting_is_answered(path, i
     assert second.is_done
     assert third.is_done
     assert path.services.fetches.kept_bytes == path.kept_frames == 0
+
+
+def test_a_segment_that_is_deleted_between_two_slices_of_a_fetch_is_still_read(path):
+    path.produce("t", batch())
+    path.log("t").roll()
+    path.produce("t", batch())
+    topics = ["t", *(f"unknown-{number}" for number in range(SLICE_STEPS))]
+    asked = request(wanted(), topics=topics, max_wait_ms=1_000, min_bytes=1_000_000)
+    pending = path.begin(fetch.HANDLER, NO_FLEXIBLE, asked, is_large=True)
+    while not path.partition("t").counts.fetch_requests:
+        path.run_one_turn()
+    assert not pending.is_done
+    delete_segments(path.log("t"), 1)
+    data = path.finish(fetch.HANDLER, NO_FLEXIBLE, pending).responses[0].partitions[0]
+    # At once: more records would be in the next segment.
+    assert (data.error_code, offsets(data)) == (ErrorCode.NONE, [0])

@@ -1,10 +1,15 @@
 """Partitions whose log directory failed: every client is told so, in words that it knows."""
 
+import asyncio
+
 import pytest
 
-from barnabas.broker.requests.handlers import fetch
+from barnabas.broker.requests.handlers import fetch, leader_and_isr
 from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import StorageError
 from barnabas.core.types import TopicPartition
+from barnabas.wire.protocol.messages.leader_and_isr import LeaderAndIsrPartitionState, LeaderAndIsrRequest
+from tests.patience import PATIENCE_S
 from tests.unit.broker.requests.conftest import batch
 
 OFFLINE, NOT_LEADER = ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -54,6 +59,30 @@ def test_coordinators_resign(path):
     path.replicas.on_leadership = lambda led, gone: resigned.extend(gone)
     fail(path)
     assert resigned == [TopicPartition("t", 0)]
+
+
+@pytest.mark.parametrize(
+    ("version", "is_new", "error"),
+    [
+        (1, True, 0),
+        (1, False, OFFLINE),
+        # Version 0 does not say whether a partition is new: the failed directory may have its log.
+        (0, False, OFFLINE),
+    ],
+)
+def test_with_a_failed_directory_the_logs_of_new_partitions_are_created(
+    make_data_path, tmp_path, version, is_new, error
+):
+    path = make_data_path(log_dirs=f"{tmp_path / 'a'},{tmp_path / 'b'}")
+    path.logs.note_failure(StorageError("the disk is gone", tmp_path / "b"))
+    state = LeaderAndIsrPartitionState("new", 0, 1, 1, 0, [1], 0, [1], is_new)
+
+    async def lead():
+        # The settings of the topic are read first.
+        return await path.begin(leader_and_isr.HANDLER, version, LeaderAndIsrRequest(2, 1, [state])).future()
+
+    response = asyncio.run(asyncio.wait_for(lead(), PATIENCE_S))
+    assert [each.error_code for each in response.partition_errors] == [error]
 
 
 def test_a_partition_that_is_not_known_is_not_offline(path):

@@ -155,6 +155,18 @@ class TestFetch:
         assert data_path.fetch("t", version=2).error_code == 0
         assert data_path.fetch("t", version=1).error_code == ErrorCode.UNSUPPORTED_VERSION
 
+    def test_without_conversion_old_formats_and_empty_answers_are_served(self, data_path):
+        data_path.create("t", message_downconversion_enable="false", message_format_version="0.10.2")
+        data_path.produce("t", messages(data_path.clock), version=2)
+        old_end = data_path.log("t").log_end_offset
+        data_path.configure("t", message_downconversion_enable="false")
+        assert data_path.fetch("t", old_end, version=3).error_code == 0
+        data_path.produce("t", batch(data_path.clock))
+        assert magics(data_path.fetch("t", version=3).records) == {1}
+        assert data_path.fetch("t", old_end, version=3).error_code == ErrorCode.UNSUPPORTED_VERSION
+        assert data_path.fetch("t", version=1).error_code == ErrorCode.UNSUPPORTED_VERSION
+        assert data_path.fetch("t", data_path.log("t").log_end_offset, version=1).error_code == 0
+
     def test_zstd_needs_version_10(self, data_path):
         data_path.create("zstd", compression_type="zstd")
         data_path.produce("zstd", batch(data_path.clock))

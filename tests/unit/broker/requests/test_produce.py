@@ -87,6 +87,20 @@ def test_other_acks_are_refused(path, acks):
     assert path.log("t").log_end_offset == 0
 
 
+@pytest.mark.parametrize(
+    ("topic", "acks", "error_code"),
+    [
+        ("elsewhere", 1, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        ("elsewhere", 2, ErrorCode.INVALID_REQUIRED_ACKS),
+        ("__consumer_offsets", 1, ErrorCode.INVALID_TOPIC_EXCEPTION),
+        ("unknown", 2, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ],
+)
+def test_errors_of_the_topic_precede_the_lack_of_a_replica(path, topic, acks, error_code):
+    path.led_elsewhere("elsewhere", "__consumer_offsets")
+    assert said(path.produce(topic, batch(), acks=acks)) == answer(error_code)
+
+
 @pytest.mark.parametrize(("version", "error_code"), [(6, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE), (7, ErrorCode.NONE)])
 def test_zstd_needs_version_7(path, version, error_code):
     assert path.produce("t", batch(codec=Codec.ZSTD), version).error_code == error_code
@@ -118,6 +132,39 @@ def test_acks_of_all_need_enough_in_sync_replicas(path, acks, error_code):
     response = path.produce("u", batch(), acks=acks)
     assert (response.error_code, response.log_start_offset) == (error_code, 0)
     assert path.log("u").log_end_offset == (1 if error_code is ErrorCode.NONE else 0)
+
+
+def let_time_out(path):
+    path.clock.advance(1_000)
+
+
+def shrink_isr(path):
+    path.partition("u").min_insync_replicas = 2
+    path.leadership("u", 1, (1, 2), (1,))
+
+
+def resign(path):
+    path.leadership("u", 2, (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("interrupt", "error_code"),
+    [
+        (let_time_out, ErrorCode.REQUEST_TIMED_OUT),
+        (shrink_isr, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND),
+        (resign, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+    ],
+)
+def test_an_error_after_the_append_has_its_offset_time_and_log_start(path, interrupt, error_code):
+    path.create("u", message_timestamp_type="LogAppendTime")
+    path.produce("u", batch(3))
+    path.partition("u").delete_records(1)
+    path.leadership("u", 1, (1, 2))
+    appended_ms = path.clock.now_ms()
+    begun = path.begin(produce.HANDLER, NEWEST, produce_request({"u": batch(2)}, acks=-1))
+    interrupt(path)
+    (topic,) = path.finish(produce.HANDLER, NEWEST, begun).responses
+    assert said(topic.partition_responses[0]) == answer(error_code, 3, appended_ms, 1)
 
 
 def changed(position, *values):

@@ -446,6 +446,27 @@ def test_without_access_rules_only_a_replica_of_the_partitions_is_a_follower(
     assert (quotas.exempt.rate_per_s(100) > 0) == is_follower
 
 
+@pytest.mark.parametrize(
+    ("replica_id", "has_session", "is_follower"),
+    [(3, True, True), (1, True, False), (7, True, False), (-1, True, False), (3, False, False)],
+)
+def test_a_follower_that_names_no_partition_is_known_by_those_of_its_session(
+    data_path, quotas, replica_id, has_session, is_follower
+):
+    data_path.produce("t", batch(100))
+    assigned(data_path, 1, 3)
+    request = data_path.fetch_request("t")
+    request.replica_id, request.session_epoch = replica_id, 0
+    session_id = data_path.call(fetch.HANDLER, 11, request).session_id
+    assert session_id > 0
+    quotas.set_override(Entity(None, "client"), QuotaKind.REQUEST, 50)
+    request.session_id, request.session_epoch, request.topics = session_id if has_session else 5, 1, []
+    exchange = data_path.exchange(fetch.HANDLER, 11, request)
+    meter(exchange, data_path.clock.monotonic_ns() + 1_000_000)
+    counted = quotas.bucket(QuotaKind.REQUEST, USER, "client", 0).rate_per_s(100) > 0
+    assert (quotas.exempt.rate_per_s(100) > 0, counted) == (is_follower, not is_follower)
+
+
 async def test_who_takes_too_much_of_the_time_is_held_for_a_window(connect, /, data_path, quotas):
     quotas.thread_count = 11
     quotas.set_override(Entity(None, "me"), QuotaKind.REQUEST, 5)

@@ -2,21 +2,35 @@
 
 import asyncio
 import logging
+from itertools import count
 from random import Random
 
 import pytest
 
+from barnabas.broker.net.scheduler import Scheduler
 from barnabas.broker.registry.change_notifications import NOTIFICATION_LIFETIME_MS
+from barnabas.broker.requests.context import ConnectionInfo, RequestContext
+from barnabas.broker.requests.handlers.describe_delegation_token import describe_delegation_token
+from barnabas.broker.requests.slices import SLICE_NS, Slices
 from barnabas.broker.security.decoy_credentials import DecoyCredentials
 from barnabas.broker.security.tokens.manager import TokenManager
-from barnabas.broker.security.tokens.token import Token, TokenLimits, decode_token, encode_token
+from barnabas.broker.security.tokens.token import Token, TokenLimits, decode_token, encode_token, new_token, renewed
 from barnabas.core.executor import InlineExecutor
+from barnabas.core.pending import Pending
+from barnabas.wire.protocol.messages.create_delegation_token import CreateDelegationTokenResponse
+from barnabas.wire.protocol.messages.describe_delegation_token import (
+    DescribeDelegationTokenOwner,
+    DescribeDelegationTokenRequest,
+)
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import ConnectionLostError, EventType, WatchEvent
 from barnabas.wire.registry.znodes.payload import MalformedError
+from barnabas.wire.security.authorizer import Operation
 from barnabas.wire.security.principals import Principal
 from barnabas.wire.security.sasl.mechanism import Identity
 from barnabas.wire.security.sasl.scram import SHA_256
+from tests.unit.broker.handling import recoded, services_of
+from tests.unit.broker.requests.denying import Denies
 from tests.unit.memory_registry import played_with
 
 DECOYS = DecoyCredentials(b"secret")
@@ -33,6 +47,25 @@ STORED = (
 def test_a_token_stands_as_kafka_writes_it():
     assert encode_token(TOKEN) == STORED
     assert decode_token(STORED) == TOKEN
+
+
+@pytest.mark.parametrize(
+    "renewer", [Principal("User", ""), Principal("User", ":"), Principal("", "x"), Principal("", "")]
+)
+def test_a_renewer_may_have_any_name_as_in_kafka(renewer):
+    token = TOKEN._replace(renewers=(BOB, renewer))
+    assert decode_token(encode_token(token)) == token
+
+
+def test_a_lifetime_may_have_any_length():
+    now_ms, longest_ms = 1_600_000_000_000, 2**63 - 1
+    limits = TokenLimits(longest_ms, longest_ms)
+    token = new_token("id", ALICE, [], -1, now_ms, limits)
+    assert (token.max_ms, token.expiry_ms) == (longest_ms, longest_ms)
+    assert renewed(token, ALICE, longest_ms, now_ms, limits) == token
+    assert decode_token(encode_token(token)) == token
+    response = CreateDelegationTokenResponse(0, "User", "alice", token.issue_ms, token.expiry_ms, token.max_ms)
+    assert recoded(response, 2) == response
 
 
 BAD = [
@@ -115,13 +148,13 @@ async def test_every_broker_learns_of_every_change(cluster, /):
     await one.expire(ALICE, one.secret(token), -1)
     await cluster.rest()
     assert identity(two, token) is None
-    assert two.visible(ALICE, None, lambda _: True) == []
+    assert two.tokens() == []
 
 
 async def test_tokens_are_there_after_a_start(cluster, /):
     token = await (await cluster.broker(1)).create(ALICE, [], -1)
     again = await cluster.broker(2)
-    assert again.visible(ALICE, None, lambda _: False) == [token]
+    assert again.tokens() == [token]
     assert identity(again, token) is not None
 
 
@@ -140,10 +173,10 @@ async def test_an_expired_token_logs_nobody_in_and_is_removed(cluster, /):
     short, long = await manager.create(ALICE, [], 1_000), await manager.create(ALICE, [], -1)
     cluster.clock.advance(1_001)
     assert identity(manager, short) is None
-    assert manager.visible(ALICE, None, lambda _: False) == [short, long]
+    assert manager.tokens() == [short, long]
     await manager.remove_expired()
     await cluster.rest()
-    assert manager.visible(ALICE, None, lambda _: False) == [long]
+    assert manager.tokens() == [long]
     assert await cluster.registry.children(paths.DELEGATION_TOKENS) == [long.token_id]
 
 
@@ -156,7 +189,7 @@ def test_a_node_that_is_none_is_passed_over_and_told_once(data, caplog):
         token = await manager.create(ALICE, [], -1)
         await cluster.registry.create(paths.delegation_token("id"), data)
         await cluster.notify(b"id")
-        assert manager.visible(ALICE, None, lambda _: True) == [token]
+        assert manager.tokens() == [token]
 
     play(story)
     assert caplog.text.count("delegation token id") == 1
@@ -167,7 +200,7 @@ async def test_a_notification_that_names_no_token_changes_nothing(cluster, /, da
     manager = await cluster.broker()
     token = await manager.create(ALICE, [], -1)
     await cluster.notify(data)
-    assert manager.visible(ALICE, None, lambda _: True) == [token]
+    assert manager.tokens() == [token]
 
 
 async def test_old_notifications_are_deleted(cluster, /):
@@ -188,7 +221,7 @@ async def test_after_a_broken_session_everything_is_read_again(cluster, /):
     await cluster.registry.delete(paths.delegation_token(gone.token_id))
     manager._changes._changed(WatchEvent(EventType.NONE, ""))
     await cluster.rest()
-    assert manager.visible(ALICE, None, lambda _: True) == [kept]
+    assert manager.tokens() == [kept]
 
 
 async def test_what_can_not_be_read_is_read_later(cluster, /, caplog):
@@ -210,10 +243,41 @@ async def test_what_can_not_be_read_is_read_later(cluster, /, caplog):
     assert identity(other, token) is not None
 
 
+def told(cluster, manager, principal, owners=None, *, rights=0):
+    """The ids of the tokens that are described to a user, and the number of the loop's turns that it takes."""
+
+    class Authorizer(Denies):
+        def rights(self, *_):
+            return rights
+
+    authorizer = Authorizer()
+    due = []
+    now_ns = count(step=SLICE_NS).__next__
+    services = services_of(
+        cluster.clock,
+        due.append,
+        tokens=manager,
+        authorizer=authorizer,
+        slices=Slices(Scheduler(due.append, now_ns), now_ns, InlineExecutor()),
+    )
+    ctx = RequestContext(services, ConnectionInfo("10.1.2.3", 5, "SASL", principal, "SASL_SSL"), "client", 2, 1)
+    named = None if owners is None else [DescribeDelegationTokenOwner(each.kind, each.name) for each in owners]
+    answer = describe_delegation_token(ctx, DescribeDelegationTokenRequest(named))
+    turn_count = 0
+    while due:
+        due.pop(0)()
+        turn_count += 1
+    response = answer.value if isinstance(answer, Pending) else answer
+    assert authorizer.denied == []
+    return [each.token_id for each in response.tokens], turn_count
+
+
 async def test_who_is_nothing_to_a_token_sees_it_by_a_right_alone(cluster, /):
     manager = await cluster.broker()
     token = await manager.create(ALICE, [BOB], -1)
     carol = Principal("User", "carol")
-    assert [manager.visible(each, None, lambda _: False) for each in (ALICE, BOB, carol)] == [[token], [token], []]
-    assert manager.visible(carol, None, lambda token_id: token_id == token.token_id) == [token]
-    assert manager.visible(carol, [carol], lambda _: True) == []
+    assert [told(cluster, manager, each)[0] for each in (ALICE, BOB, carol)] == [[token.token_id], [token.token_id], []]
+    describe = 1 << Operation.DESCRIBE
+    assert told(cluster, manager, carol, rights=describe)[0] == [token.token_id]
+    assert told(cluster, manager, carol, [carol], rights=describe)[0] == []
+    assert told(cluster, manager, carol, [carol, BOB], rights=describe)[0] == [token.token_id]

@@ -133,10 +133,10 @@ def test_limits_of_connections(noted: Noted) -> None:
     )
 
 
-def test_a_handshake_that_failed_is_a_login_without_a_mechanism(noted: Noted) -> None:
+def test_a_handshake_that_failed_is_a_login_by_tls(noted: Noted) -> None:
     noted.notes.handshake("SSL", "10.1.2.3", "the certificate is refused: certificate has expired")
     (row,) = rows(noted.diagnostics.refusals)
-    assert (row["kind"], row["mechanism"], row["host"], row["listener"]) == ("login", None, "10.1.2.3", "SSL")
+    assert (row["kind"], row["mechanism"], row["host"], row["listener"]) == ("login", "TLS", "10.1.2.3", "SSL")
     assert row["reason"].endswith("has expired")
 
 

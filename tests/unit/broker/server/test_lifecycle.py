@@ -6,7 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from barnabas.broker.server import lifecycle
 from barnabas.broker.server.lifecycle import _announce
+from barnabas.core.errors import StorageError
 
 
 @pytest.fixture
@@ -40,3 +42,16 @@ def test_programs_are_told_where_the_figures_are(node):
     _announce(node, ready_fd)
     with os.fdopen(reading_fd) as ready:
         assert json.loads(ready.readline())["http"] == ["127.0.0.1:9644"]
+
+
+@pytest.mark.parametrize(
+    ("is_recovering", "failure", "exits"),
+    [(True, None, True), (False, None, False), (True, StorageError("the disk is gone"), False)],
+)
+def test_a_stop_during_a_recovery_exits_at_once(node, monkeypatch, is_recovering, failure, exits):
+    """Threads that recover logs can't be cancelled, and may need minutes."""
+    exited = []
+    monkeypatch.setattr(lifecycle, "exit_at_once", lambda: exited.append(True))
+    node.is_recovering, node.failure = is_recovering, failure
+    lifecycle._exit_during_recovery(node)
+    assert bool(exited) == exits

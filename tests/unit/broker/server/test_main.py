@@ -60,6 +60,13 @@ def test_an_address_by_option_replaces_all_that_the_file_says_about_addresses(fi
     assert [(each.host, each.port) for each in config.advertised_endpoints] == [("127.0.0.1", 7)]
 
 
+@pytest.mark.parametrize("listeners", ["PLAINTEXT://127.0.0.1:7", "PLAINTEXT://:7"])
+def test_an_override_of_listeners_keeps_what_the_file_advertises(file, listeners):
+    config = load(file("advertised.listeners=PLAINTEXT://far:1"), "--override", f"listeners={listeners}")
+    assert [each.port for each in config.endpoints] == [7]
+    assert [(each.host, each.port) for each in config.advertised_endpoints] == [("far", 1)]
+
+
 def test_a_file_for_zookeeper_is_for_zookeeper_unless_asked_otherwise(file):
     path = file("broker.id=1", "zookeeper.connect=localhost:2181/kafka")
     assert load(path).zookeeper_connect == "localhost:2181/kafka"

@@ -94,6 +94,8 @@ def test_raw_is_what_the_setting_itself_was_given():
         ("broker.id=1001", "server.properties:1: broker.id=1001: must be from -1 to reserved.broker.max.id (1000)"),
         ("broker.id.generation.enable=false", "broker.id: must be 0 or more"),
         ("log.dirs=", "must name a directory"),
+        ("log.dirs=, ,", "must name a directory"),
+        ("listeners=,", "names no listener"),
         ("offsets.commit.required.acks=4", "must be from -1 to offsets.topic.replication.factor (3)"),
         ("queued.max.request.bytes=1", "must be -1 (what fits the machine) or at least socket.request.max.bytes"),
         (
@@ -158,6 +160,22 @@ def test_an_impossible_setting_is_one_line_that_says_what_is_allowed(text, messa
         config(text.replace("a=1\n", "# comment\n"))
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        ("log.dirs=/a,", "log_dirs", ["/a"]),
+        ("log.dirs=,/a, ,/b", "log_dirs", ["/a", "/b"]),
+        ("log.dir=/a,,", "log_dirs", ["/a"]),
+        ("listeners=PLAINTEXT://a:1,", "endpoints", [Endpoint("PLAINTEXT", "a", 1, "PLAINTEXT")]),
+        ("advertised.listeners=PLAINTEXT://a:1,", "advertised_endpoints", [Endpoint("PLAINTEXT", "a", 1, "PLAINTEXT")]),
+        ("listener.security.protocol.map=PLAINTEXT:PLAINTEXT,", "inter_broker_listener", "PLAINTEXT"),
+        ("max.connections.per.ip.overrides=a:1,", "max_connections_per_ip_overrides", "a:1,"),
+    ],
+)
+def test_empty_items_of_directories_listeners_and_pairs_are_ignored(text, name, expected):
+    assert getattr(config(text), name) == expected
 
 
 def test_all_problems_are_told_at_once_in_the_order_of_the_file():

@@ -68,7 +68,12 @@ class Checkpoints:
 
     def damaged_in(self, directory: LogDirectory) -> dict[TopicPartition, DamagedLog]:
         """Return the logs of a directory that can't be opened."""
-        return {key: each for key, each in self._damaged.items() if each.directory.parent == directory.path}
+        return {
+            key: each
+            for key, damaged in self._damaged.items()
+            for each in damaged.all()
+            if each.directory.parent == directory.path
+        }
 
     def high_watermarks(self, directory: LogDirectory) -> dict[TopicPartition, int]:
         """Return the contents for a directory's replication-offset-checkpoint: its logs' high watermarks."""

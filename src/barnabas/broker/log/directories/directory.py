@@ -38,6 +38,8 @@ _CHECKPOINTS = (
 )
 _LOG_NAME = re.compile(r"(.+)-(0|[1-9]\d*)", re.ASCII)
 _FUTURE_NAME = re.compile(r"(.+)\.[0-9a-f]{32}-future", re.ASCII)
+# The topic may be shortened.
+_DELETED_NAME = re.compile(r".+-\d+\.[0-9a-f]{32}-delete", re.ASCII)
 _MOST_PARTITION = 2**31 - 1
 
 _logger = logging.getLogger(__name__)
@@ -70,6 +72,11 @@ def partition_of(name: str) -> TopicPartition | None:
     if match is None or not is_topic_name(match[1]) or int(match[2]) > _MOST_PARTITION:
         return None
     return TopicPartition(match[1], int(match[2]))
+
+
+def is_name_of_deleted(name: str) -> bool:
+    """Return whether a directory name is the name of a log that is being deleted."""
+    return _DELETED_NAME.fullmatch(name) is not None
 
 
 def future_name(topic_partition: TopicPartition, token: bytes) -> str:
@@ -197,7 +204,7 @@ class LogDirectory:
                 continue
             future = _FUTURE_NAME.fullmatch(entry.name)
             topic_partition = partition_of(entry.name if future is None else future[1])
-            if entry.name.endswith(DELETE_SUFFIX):
+            if is_name_of_deleted(entry.name):
                 deleted.append(self.path / entry.name)
             elif topic_partition is not None:
                 (found if future is None else futures)[topic_partition] = self.path / entry.name

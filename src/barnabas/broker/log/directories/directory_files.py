@@ -31,7 +31,7 @@ from barnabas.broker.log.file_names import (
 )
 from barnabas.broker.log.segments.batch_reader import read_headers
 from barnabas.broker.log.segments.segment import Segment
-from barnabas.broker.log.segments.txn_index import ENTRY_BYTES
+from barnabas.broker.log.segments.txn_index import ENTRY_BYTES, TransactionIndex
 from barnabas.wire.records.errors import CorruptRecordsError
 
 
@@ -90,8 +90,23 @@ def _has_damaged_index(files: FileSystem, directory: Path, stem: str, sizes: dic
     if time_index_bytes is None:
         files.write(directory / (stem + TIME_INDEX_SUFFIX), b"")
         time_index_bytes = 0
-    is_torn = sizes.get(stem + TRANSACTION_INDEX_SUFFIX, 0) % ENTRY_BYTES != 0
-    return is_torn or offset_index_bytes is None or offset_index_bytes % 8 != 0 or time_index_bytes % 12 != 0
+    if offset_index_bytes is None or offset_index_bytes % 8 != 0 or time_index_bytes % 12 != 0:
+        return True
+    name = stem + TRANSACTION_INDEX_SUFFIX
+    return name in sizes and (
+        sizes[name] % ENTRY_BYTES != 0 or _are_damaged_transactions(files, directory / name, int(stem))
+    )
+
+
+def _are_damaged_transactions(files: FileSystem, path: Path, base_offset: int) -> bool:
+    """Return whether a transaction index is damaged. Few segments have one, and it is small."""
+    index = TransactionIndex(files, path)
+    try:
+        index.load()
+    except CorruptRecordsError:
+        return True
+    # The entries ascend.
+    return bool(index.entries) and index.entries[0].last_offset < base_offset
 
 
 def _tidy(files: FileSystem, directory: Path, entries: Sequence[DirectoryEntry]) -> bool:

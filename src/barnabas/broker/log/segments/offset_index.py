@@ -17,13 +17,29 @@ Source: implementation page, log; log-format facts, files in a log.
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from itertools import chain
+from operator import lt
 from pathlib import Path
 
 from barnabas.broker.log.disk.files import FileSystem
+from barnabas.wire.records.errors import CorruptRecordsError
 
 ENTRY_BYTES = 8
 
 _UNKNOWN_COUNT = -1
+
+
+def ascends(values: "array[int]", below: int, precedes: Callable[[int, int], object] = lt) -> bool:
+    """Return whether values ascend.
+
+    Args:
+        values: The values.
+        below: What must precede the first value.
+        precedes: `lt`, or `le` if equal values may follow each other.
+    """
+    # Without a Python loop over the values, because an index may have 100,000 of them.
+    return all(map(precedes, chain((below,), values), values))
 
 
 class OffsetIndex:
@@ -44,20 +60,28 @@ class OffsetIndex:
         self._positions = array("i")
         self._persisted_count = 0
 
-    def load(self) -> None:
-        """Read the file; zeros at its end (Kafka's pre-sized file after a crash) are removed."""
+    def load(self) -> bool:
+        """Read the file; zeros at its end (Kafka's pre-sized file after a crash) are removed.
+
+        Returns:
+            Whether it is valid. If it is not, this index is empty and must be rebuilt; the file is not changed.
+        """
         data = self._files.read(self.path) or b""
-        entries = array("i", data[: len(data) // ENTRY_BYTES * ENTRY_BYTES])
+        count = -(-len(data.rstrip(b"\0")) // ENTRY_BYTES)
+        if len(data) < count * ENTRY_BYTES:
+            return False
+        entries = array("i", data[: count * ENTRY_BYTES])
         if sys.byteorder == "little":
             entries.byteswap()
         offsets, positions = entries[0::2], entries[1::2]
-        count = len(offsets)
-        while count and positions[count - 1] == 0:
-            count -= 1
-        self._offsets, self._positions = offsets[:count], positions[:count]
+        # The first batch, at position 0, never has an entry.
+        if not (ascends(offsets, -1) and ascends(positions, 0)):
+            return False
+        self._offsets, self._positions = offsets, positions
         self._persisted_count = count
         if count * ENTRY_BYTES != len(data):
             self._files.truncate(self.path, count * ENTRY_BYTES)
+        return True
 
     @property
     def entry_count(self) -> int:
@@ -96,8 +120,15 @@ class OffsetIndex:
         return self.base_offset + self._offsets[index] if index < len(self._offsets) else None
 
     def append(self, offset: int, position: int) -> None:
-        """Add an entry for the batch at `position` with last offset `offset`; both must be above the last entry."""
-        self._offsets.append(offset - self.base_offset)
+        """Add an entry for the batch at `position` with last offset `offset`; both must be above the last entry.
+
+        Raises:
+            CorruptRecordsError: The offset is too large for this segment.
+        """
+        try:
+            self._offsets.append(offset - self.base_offset)
+        except OverflowError:
+            raise CorruptRecordsError(f"{self.path}: offset {offset} does not fit into an entry") from None
         self._positions.append(position)
 
     def truncate(self, offset: int) -> None:

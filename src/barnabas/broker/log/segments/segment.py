@@ -10,7 +10,7 @@ Source: implementation page, log; log-format facts, index rule, append and roll.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -46,6 +46,7 @@ _logger = logging.getLogger(__name__)
 class _Indexes(NamedTuple):
     offsets: OffsetIndex
     times: TimeIndex
+    are_valid: bool
 
 
 class _Searched(NamedTuple):
@@ -250,16 +251,15 @@ class Segment:
         """Read the indexes from disk without changing the segment; any thread may call this."""
         offset_index = OffsetIndex(self._files, self._offset_index.path, self.base_offset)
         time_index = TimeIndex(self._files, self._time_index.path, self.base_offset)
-        offset_index.load()
-        time_index.load()
-        return _Indexes(offset_index, time_index)
+        are_valid = offset_index.load() and time_index.load()
+        return _Indexes(offset_index, time_index, are_valid)
 
     def _take_indexes(self, read: "_Indexes") -> None:
         if self._has_indexes:
             return
-        self._offset_index, self._time_index = read
+        self._offset_index, self._time_index, are_valid = read
         self._has_indexes = True
-        if self._offset_index.last_position >= max(self.size, 1) or self._time_index.last_offset < self.base_offset:
+        if not are_valid or self._offset_index.last_position >= max(self.size, 1):
             self._rebuild_unless_damaged()
             return
         self.max_timestamp_ms = self._time_index.last_timestamp_ms
@@ -455,9 +455,26 @@ class Segment:
             CorruptRecordsError: The file contains invalid batches.
         """
         self.forget_indexes()
-        for position, header in read_headers(self.file, 0, self.size):
+        for position, header in self._headers(0):
             self.note(header, position, index_interval_bytes)
         self.complete()
+
+    def _headers(self, position: int) -> Iterator[tuple[int, AnyHeader]]:
+        """Yield the headers of all batches from `position` on, with their positions.
+
+        Raises:
+            CorruptRecordsError: While iterating: a header is invalid, or its offset cannot be in this segment after
+                the previous one. A batch's CRC does not cover its base offset.
+        """
+        next_offset, most_offset = self.base_offset, self.base_offset + MAX_RELATIVE_OFFSET
+        for found in read_headers(self.file, position, self.size):
+            last_offset = found[1].last_offset
+            if not next_offset <= last_offset <= most_offset:
+                raise CorruptRecordsError(
+                    f"{self.path}: offset {last_offset} at position {found[0]}, expected {next_offset} to {most_offset}"
+                )
+            yield found
+            next_offset = last_offset + 1
 
     def persistence(self) -> Callable[[], None]:
         """Return a function that writes the current entries of the indexes to their files, for the log's disk work."""
@@ -484,12 +501,15 @@ class Segment:
         self.completion()()
 
     def complete_times(self) -> None:
-        """Add the last time index entry, which may be missing after a crash; the other index entries must be valid."""
+        """Add the last time index entry, which may be missing after a crash; damaged batches are only logged."""
         self.load_indexes()
-        for _, header in read_headers(self.file, self._offset_index.last_position, self.size):
-            if header.max_timestamp_ms > self.max_timestamp_ms:
-                self.max_timestamp_ms = header.max_timestamp_ms
-                self.max_timestamp_offset = header.last_offset
+        try:
+            for _, header in self._headers(self._offset_index.last_position):
+                if header.max_timestamp_ms > self.max_timestamp_ms:
+                    self.max_timestamp_ms = header.max_timestamp_ms
+                    self.max_timestamp_offset = header.last_offset
+        except CorruptRecordsError as error:
+            _logger.error("the largest timestamp may be too small: %s", error)
         self.complete()
 
     def locate(self, offset: int, cached: Cached | None = None) -> tuple[int, AnyHeader] | None:
@@ -514,11 +534,14 @@ class Segment:
         return self._offset_index.offset_from(position)
 
     def read_next_offset(self) -> int:
-        """Return the offset after the segment's last batch; its base offset if it is empty."""
+        """Return the offset after the segment's last batch; its base offset if it is empty.
+
+        Raises:
+            CorruptRecordsError: The last batches are damaged.
+        """
         self.load_indexes()
         next_offset = self.base_offset
-        file = self.file
-        for _, header in read_headers(file, self._offset_index.last_position, file.size):
+        for _, header in self._headers(self._offset_index.last_position):
             next_offset = header.last_offset + 1
         return next_offset
 

@@ -17,14 +17,14 @@ Source: implementation page, log; KIP-33; log-format facts, files in a log.
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
-from itertools import chain, compress
-from itertools import count as count_from
-from operator import lt, not_
+from operator import le
 from pathlib import Path
 from struct import Struct
 
 from barnabas.broker.log.disk.files import FileSystem
+from barnabas.broker.log.segments.offset_index import ascends
 from barnabas.core.types import NO_TIMESTAMP
+from barnabas.wire.records.errors import CorruptRecordsError
 
 ENTRY_BYTES = 12
 
@@ -51,24 +51,28 @@ class TimeIndex:
         self._offsets = array("i")
         self._persisted_count = 0
 
-    def load(self) -> None:
-        """Read the file; zeros at its end (Kafka's pre-sized file after a crash) are removed."""
+    def load(self) -> bool:
+        """Read the file as `OffsetIndex.load` does; return whether it is valid."""
         data = self._files.read(self.path) or b""
-        numbers = array("i", data[: len(data) // ENTRY_BYTES * ENTRY_BYTES])
-        # Without a Python loop over the entries, because an index may have 100,000 of them.
-        halves = array("i", bytes(len(numbers) // 3 * 8))
+        count = -(-len(data.rstrip(b"\0")) // ENTRY_BYTES)
+        if len(data) < count * ENTRY_BYTES:
+            return False
+        numbers = array("i", data[: count * ENTRY_BYTES])
+        # Without a Python loop, as in `ascends`.
+        halves = array("i", bytes(count * 8))
         if sys.byteorder == "little":
             numbers.byteswap()
             halves[0::2], halves[1::2] = numbers[1::3], numbers[0::3]
         else:
             halves[0::2], halves[1::2] = numbers[0::3], numbers[1::3]
         timestamps, offsets = array("q", halves.tobytes()), numbers[2::3]
-        ascends = map(lt, chain((NO_TIMESTAMP,), timestamps), timestamps)
-        count = next(compress(count_from(), map(not_, ascends)), len(timestamps))
-        self._timestamps, self._offsets = timestamps[:count], offsets[:count]
+        if not (ascends(timestamps, NO_TIMESTAMP) and ascends(offsets, 0, le)):
+            return False
+        self._timestamps, self._offsets = timestamps, offsets
         self._persisted_count = count
         if count * ENTRY_BYTES != len(data):
             self._files.truncate(self.path, count * ENTRY_BYTES)
+        return True
 
     def read_last_timestamp(self) -> int:
         """Return the timestamp of the file's last entry; -1 if it has none. Loads nothing: any thread may call this."""
@@ -102,10 +106,17 @@ class TimeIndex:
         return self.base_offset + (self._offsets[index - 1] if index else 0)
 
     def append(self, timestamp_ms: int, offset: int) -> None:
-        """Add an entry if the timestamp is above that of the last entry."""
+        """Add an entry if the timestamp is above that of the last entry.
+
+        Raises:
+            CorruptRecordsError: The offset is too large for this segment.
+        """
         if timestamp_ms > self.last_timestamp_ms:
+            try:
+                self._offsets.append(offset - self.base_offset)
+            except OverflowError:
+                raise CorruptRecordsError(f"{self.path}: offset {offset} does not fit into an entry") from None
             self._timestamps.append(timestamp_ms)
-            self._offsets.append(offset - self.base_offset)
 
     def truncate(self, offset: int) -> None:
         """Remove the entries at or above `offset`, in memory and on disk."""

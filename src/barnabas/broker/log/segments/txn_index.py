@@ -47,14 +47,18 @@ class TransactionIndex:
         """Read the file, if it exists.
 
         Raises:
-            CorruptRecordsError: A version is unknown, or entries are out of order.
+            CorruptRecordsError: A version is unknown, a transaction ends before it begins, or entries are out of order.
         """
         data = self._files.read(self.path) or b""
         self._entries.clear()
         for version, *numbers in _ENTRY.iter_unpack(data[: len(data) // ENTRY_BYTES * ENTRY_BYTES]):
             entry = AbortedTransaction(*numbers)
-            if version > _VERSION:
+            if version != _VERSION:
                 raise CorruptRecordsError(f"{self.path}: version {version} of an aborted transaction is not known")
+            # Kafka writes equal offsets for a transaction without records. Zeros are damage: no abort has a last stable
+            # offset of 0.
+            if entry.last_offset < entry.first_offset or not any(numbers):
+                raise CorruptRecordsError(f"{self.path}: a transaction that ends before it begins")
             if self._entries and entry.last_offset <= self._entries[-1].last_offset:
                 raise CorruptRecordsError(f"{self.path}: an abort at {entry.last_offset} after a later one")
             self._entries.append(entry)

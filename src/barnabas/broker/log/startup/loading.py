@@ -1,14 +1,15 @@
 """Opens all logs of a broker at its start, and logs the progress.
 
 Each log is one piece of work for the executor. A log whose damage can't be repaired is not opened or changed; the other
-logs are opened. A directory's clean-shutdown marker is removed only when all its logs are open, so that it still exists
-at the next start after an earlier kill.
+logs are opened. If a partition has two different logs in two directories, neither is used or deleted: a person must
+choose. A directory's clean-shutdown marker is removed only when all its logs are open, so that it still exists at the
+next start after an earlier kill.
 
 Source: log-format facts, files in a log dir, load and recovery.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +22,7 @@ from barnabas.broker.log.startup.recovery import open_log
 from barnabas.core.errors import StorageError
 from barnabas.core.executor import Executor
 from barnabas.core.pending import Pending
-from barnabas.core.types import TopicPartition
+from barnabas.core.types import NO_EPOCH, TopicPartition
 from barnabas.wire.records.errors import CorruptRecordsError
 
 _PROGRESS_INTERVAL_MS = 1_000
@@ -38,6 +39,7 @@ class DamagedLog:
         reason: The damage.
         was_clean: Whether it was closed cleanly when the broker last stopped.
         recovery_point, log_start_offset, first_dirty_offset: None if the checkpoint has no entry.
+        other: Another log of the same partition, in another directory.
     """
 
     directory: Path
@@ -46,6 +48,14 @@ class DamagedLog:
     recovery_point: int | None = None
     log_start_offset: int | None = None
     first_dirty_offset: int | None = None
+    other: "DamagedLog | None" = None
+
+    def all(self) -> "Iterator[DamagedLog]":
+        """Yield this log and the other logs of the same partition."""
+        log: DamagedLog | None = self
+        while log is not None:
+            yield log
+            log = log.other
 
 
 @dataclass(slots=True)
@@ -54,11 +64,11 @@ class Loaded:
 
     Attributes:
         logs: The logs that were opened.
-        damaged: The logs that could not be opened.
+        damaged: The logs that could not be opened, and different logs of one partition.
         high_watermarks: The high watermarks in the checkpoints.
         deleted: Directories of logs that were being deleted.
         futures: Copies of unfinished moves, with their directories.
-        surplus: If a partition has two logs (after a kill at the end of a move), the shorter one, with its directory.
+        surplus: If a partition has two logs (after a kill at the end of a move), the one without further records.
         failed: Directories whose disk failed, with the error; `logs` contains none of their logs.
         error: The first other error; None on success.
     """
@@ -68,7 +78,7 @@ class Loaded:
     high_watermarks: dict[TopicPartition, int] = field(default_factory=dict)
     deleted: list[Path] = field(default_factory=list)
     futures: list[tuple[TopicPartition, LogDirectory, Path]] = field(default_factory=list)
-    surplus: list[tuple[PartitionLog, LogDirectory]] = field(default_factory=list)
+    surplus: list[PartitionLog] = field(default_factory=list)
     failed: dict[LogDirectory, StorageError] = field(default_factory=dict)
     error: BaseException | None = None
 
@@ -81,6 +91,7 @@ class _Contents(NamedTuple):
     recovery_points: dict[TopicPartition, int]
     high_watermarks: dict[TopicPartition, int]
     log_start_offsets: dict[TopicPartition, int]
+    cleaner_offsets: dict[TopicPartition, int]
 
 
 def load_logs(
@@ -112,6 +123,9 @@ class _Loading:
         self._topic_config = topic_config
         self._result = Loaded()
         self._pending: Pending[Loaded] = Pending()
+        self._contents: dict[Path, _Contents] = {}
+        # Logs of partitions that already have a log, from another directory.
+        self._second_logs: list[PartitionLog] = []
         self._left_count = 0
         self._log_count = 0
         self._started_ms = self._told_ms = env.clock.monotonic_ms()
@@ -130,6 +144,7 @@ class _Loading:
         )
 
     def _open(self, directory: LogDirectory, contents: _Contents) -> None:
+        self._contents[directory.path] = contents
         self._result.high_watermarks.update(contents.high_watermarks)
         self._result.deleted += contents.deleted
         self._result.futures += [(key, directory, path) for key, path in contents.futures.items()]
@@ -167,41 +182,97 @@ class _Loading:
 
         def opened(log: PartitionLog | None) -> None:
             if log is not None:
-                self._keep(log)
+                log.first_dirty_offset = contents.cleaner_offsets.get(topic_partition)
+                if topic_partition in self._result.logs:
+                    self._second_logs.append(log)
+                else:
+                    self._result.logs[topic_partition] = log
                 self._log_progress()
             left.one_done()
 
         def failed(error: BaseException) -> None:
-            if not isinstance(error, CorruptRecordsError):
+            if isinstance(error, StorageError):
                 self._fail(directory, error, left.one_done)
                 return
             # differs from Kafka (damaged-log): in Kafka, one damaged log ends the broker's start.
-            _logger.error("cannot open %s, its partition is offline: %s", path, error)
+            # Any other error counts as damage: no content of one log may keep the others from being opened.
+            is_known = isinstance(error, CorruptRecordsError)
+            _logger.error(
+                "cannot open %s, its partition is offline: %s", path, error, exc_info=None if is_known else error
+            )
             self._result.damaged[topic_partition] = DamagedLog(
                 path,
-                str(error),
+                str(error) if is_known else repr(error),
                 contents.was_clean,
                 contents.recovery_points.get(topic_partition),
                 contents.log_start_offsets.get(topic_partition),
+                contents.cleaner_offsets.get(topic_partition),
+                self._result.damaged.get(topic_partition),
             )
             left.one_done()
 
         self._executors[directory].run(work, opened, failed)
 
-    def _keep(self, log: PartitionLog) -> None:
-        """Keep a log; of two logs of one partition, keep the longer one, which contains all records of the other."""
-        other = self._result.logs.get(log.topic_partition)
-        if other is not None:
-            # differs from Kafka (two-logs): Kafka does not start, and requires that you remove one log by hand.
-            log, other = (log, other) if log.log_end_offset > other.log_end_offset else (other, log)
-            _logger.warning(
-                "%s and %s are logs of the same partition: keeping the first, which is longer",
-                log.directory,
-                other.directory,
+    def _compare_second_logs(self) -> None:
+        """Choose between the logs of one partition, one pair after the other, then complete."""
+        while self._second_logs:
+            log = self._second_logs.pop()
+            # Without a first log, its directory has failed, or it was set aside.
+            other = self._result.logs.setdefault(log.topic_partition, log)
+            if other is not log:
+                self._compare(log, other)
+                return
+        self._complete()
+
+    def _compare(self, log: PartitionLog, other: PartitionLog) -> None:
+        """Keep the longer one of two logs if it contains all records of the other; if not, set both aside."""
+        log, other = (log, other) if log.log_end_offset > other.log_end_offset else (other, log)
+
+        def compared(is_copy: bool) -> None:
+            if is_copy:
+                # differs from Kafka (two-logs): Kafka does not start, and requires that you remove one log by hand.
+                _logger.warning(
+                    "%s and %s are logs of the same partition: keeping the first, which has all records of the second",
+                    log.directory,
+                    other.directory,
+                )
+                self._result.logs[log.topic_partition] = log
+                self._result.surplus.append(other)
+            else:
+                set_aside("with different records")
+            self._compare_second_logs()
+
+        def set_aside(difference: str) -> None:
+            reason = (
+                f"{log.directory} and {other.directory} are logs of the same partition {difference}: decide which one "
+                "to keep (barnabas log dump shows the records), move the other one out of log.dirs, and restart the "
+                "broker"
             )
-            directory = next(each for each in self._executors if each.path == other.directory.parent)
-            self._result.surplus.append((other, directory))
-        self._result.logs[log.topic_partition] = log
+            _logger.error("partition %s is offline: %s", log.topic_partition, reason)
+            del self._result.logs[log.topic_partition]
+            self._set_aside(other, reason)
+            self._set_aside(log, reason)
+
+        def failed(error: BaseException) -> None:
+            set_aside(f"that cannot be compared ({error})")
+            self._compare_second_logs()
+
+        executor = next(self._executors[each] for each in self._executors if each.path == log.directory.parent)
+        executor.run(lambda: _is_start_of(other, log), compared, failed)
+
+    def _set_aside(self, log: PartitionLog, reason: str) -> None:
+        """Count a log as damaged, and do not change it."""
+        key, contents = log.topic_partition, self._contents[log.directory.parent]
+        self._result.damaged[key] = DamagedLog(
+            log.directory,
+            reason,
+            contents.was_clean,
+            contents.recovery_points.get(key),
+            contents.log_start_offsets.get(key),
+            contents.cleaner_offsets.get(key),
+            self._result.damaged.get(key),
+        )
+        log.release()
 
     def _log_progress(self) -> None:
         now_ms = self._env.clock.monotonic_ms()
@@ -225,17 +296,30 @@ class _Loading:
             if log.directory.parent == directory.path:
                 del self._result.logs[topic_partition]
                 log.release()
+        for log in self._second_logs:
+            if log.directory.parent == directory.path:
+                log.release()
+        self._second_logs = [log for log in self._second_logs if not log.is_closed]
         for topic_partition, damaged in list(self._result.damaged.items()):
-            if damaged.directory.parent == directory.path:
+            if any(each.directory.parent == directory.path for each in damaged.all()):
                 del self._result.damaged[topic_partition]
         self._one_done()
 
     def _one_done(self) -> None:
         self._left_count -= 1
         if self._left_count == 0:
-            elapsed_ms = self._env.clock.monotonic_ms() - self._started_ms
-            _logger.info("opened %d logs in %d ms", self._log_count, elapsed_ms)
-            self._pending.complete(self._result)
+            self._compare_second_logs()
+
+    def _complete(self) -> None:
+        for topic_partition, damaged in list(self._result.damaged.items()):
+            log = self._result.logs.pop(topic_partition, None)
+            if log is not None:
+                reason = f"{log.directory} and {damaged.directory} are logs of the same partition; {damaged.reason}"
+                _logger.error("partition %s is offline: %s", topic_partition, reason)
+                self._set_aside(log, reason)
+        elapsed_ms = self._env.clock.monotonic_ms() - self._started_ms
+        _logger.info("opened %d logs in %d ms", self._log_count, elapsed_ms)
+        self._pending.complete(self._result)
 
     def _fail(self, directory: LogDirectory, error: BaseException, go_on: Callable[[], object]) -> None:
         if isinstance(error, StorageError):
@@ -271,4 +355,22 @@ def _read(directory: LogDirectory) -> _Contents:
         directory.recovery_points.read(),
         directory.high_watermarks.read(),
         directory.log_start_offsets.read(),
+        directory.cleaner_offsets.read(),
     )
+
+
+def _is_start_of(shorter: PartitionLog, longer: PartitionLog) -> bool:
+    """Return whether a log contains all records of a log that is not longer. Blocks.
+
+    A leader writes each offset once in its epoch. Logs with the same batch, which contains the epoch, therefore had the
+    same earlier batches.
+    """
+    last_offset = shorter.log_end_offset - 1
+    if last_offset < shorter.log_start_offset:
+        return True
+    last, same = (next(log.batches(last_offset, last_offset + 1), None) for log in (shorter, longer))
+    if last is not None and same is not None:
+        return last == same
+    # Compaction or retention has removed the batch.
+    epoch = shorter.epoch_at(last_offset)
+    return epoch != NO_EPOCH and epoch == longer.epoch_at(max(last_offset, longer.log_start_offset))

@@ -2,7 +2,8 @@
 
 After a kill, every segment from the recovery point on is read whole. Its batches are checked (length, magic, CRC,
 ascending offsets), and indexes and leader epochs are rebuilt. The log is truncated, and later segments are deleted, at
-the first damaged batch, or where a segment ends before the next one begins.
+the first damaged batch, or where a segment ends before the next one begins. Damage below the recovery point affects
+only its own segment.
 Producer state is read from the newest valid snapshot, and updated to the log end from the batches' headers.
 
 Invariant: an acknowledged batch that reached the page cache is never truncated: the log is truncated only where bytes
@@ -26,7 +27,7 @@ from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.producers.producer_replay import load_producers, rebuild_transactions
 from barnabas.broker.log.producers.producer_snapshot import ProducerSnapshots
 from barnabas.broker.log.producers.producer_state import ProducerState
-from barnabas.broker.log.segments.batch_reader import read_batches
+from barnabas.broker.log.segments.batch_reader import read_batches, read_headers
 from barnabas.broker.log.segments.segment import MAX_RELATIVE_OFFSET, Segment
 from barnabas.core.config.versions import message_magic
 from barnabas.core.errors import StorageError
@@ -65,8 +66,8 @@ def open_log(
 
     Raises:
         StorageError: The disk failed.
-        CorruptRecordsError: The log is damaged below the recovery point, or `directory` or a file in it has the wrong
-            type.
+        CorruptRecordsError: The log is damaged where it must be on disk, an offset does not fit into its segment, or
+            `directory` or a file in it has the wrong type.
     """
     now_ms = env.clock.now_ms()
     if not is_found:
@@ -75,24 +76,20 @@ def open_log(
     epochs = LeaderEpochs(env.files, directory)
     snapshots = ProducerSnapshots(env.files, directory, found.snapshot_offsets)
     segments = found.segments
-    first_unflushed = len(segments)
+    # differs from Kafka (epochs-torn): in Kafka, a torn or missing leader-epoch-checkpoint is an error.
+    # Without known epochs, all segments are read again to rebuild them.
     if was_clean:
-        if not epochs.load_after_clean_stop():
-            first_unflushed = 0
-    elif message_magic(config.message_format_version) < MAGIC:
-        first_unflushed = _first_unflushed(segments, recovery_point)
+        on_disk_count = len(segments)
+        knows_epochs = epochs.load_after_clean_stop()
     else:
-        # differs from Kafka (epochs-torn): in Kafka, a torn or missing leader-epoch-checkpoint is an error.
-        # Without known epochs, all segments are read again to rebuild them.
-        first_unflushed = _first_unflushed(segments, recovery_point) if epochs.load_after_crash() else 0
-    if not was_clean and 0 < first_unflushed <= len(segments):
-        # This segment may have been rolled just before the crash, without its last time index entry.
-        segments[first_unflushed - 1].complete_times()
-    # Segments that count as on disk are not synced later, so their rebuilt files must be synced here.
-    on_disk_count = len(segments) if was_clean else _first_unflushed(segments, recovery_point)
+        on_disk_count = _first_unflushed(segments, recovery_point)
+        knows_epochs = message_magic(config.message_format_version) < MAGIC or epochs.load_after_crash()
+        if on_disk_count:
+            # This segment may have been rolled just before the crash, without its last time index entry.
+            segments[on_disk_count - 1].complete_times()
     known_epochs = epochs.entries
     walk = _Walk(env, directory, config, found, epochs, snapshots, log_start_offset)
-    last_recovered, recovered_end_offset = walk.recover(first_unflushed, on_disk_count)
+    last_recovered, recovered_end_offset = walk.recover(on_disk_count, knows_epochs)
     is_end_known = bool(segments) and segments[-1] is last_recovered
     log_end_offset = 0
     if segments:
@@ -154,15 +151,19 @@ class _Walk:
     snapshots: ProducerSnapshots
     log_start_offset: int
 
-    def recover(self, first_unflushed: int, on_disk_count: int) -> tuple[Segment | None, int]:
+    def recover(self, on_disk_count: int, knows_epochs: bool) -> tuple[Segment | None, int]:
         """Check and repair segments; remove the segments after one that had to be truncated.
 
         Args:
-            first_unflushed: Index of the first segment to check; of earlier segments, only damaged ones are checked.
-            on_disk_count: Number of segments that count as on disk.
+            on_disk_count: Number of segments that count as on disk; of these, only those with damaged indexes are
+                checked.
+            knows_epochs: Whether the leader epochs of the segments on disk are known; if not, they are collected.
 
         Returns:
             The last segment that was checked, and its end offset.
+
+        Raises:
+            CorruptRecordsError: An offset does not fit into its segment.
         """
         env, found, segments = self.env, self.found, self.found.segments
         last: tuple[Segment | None, int] = (None, 0)
@@ -173,9 +174,12 @@ class _Walk:
                 reported_ms = env.clock.monotonic_ms()
                 _logger.info("%s: recovered %d of %d segments", self.directory, index, len(segments))
             is_damaged = segment.base_offset in found.damaged
-            if index < first_unflushed and not is_damaged:
+            if index < on_disk_count and not is_damaged:
+                if not knows_epochs:
+                    _collect_epochs(segment, self.epochs)
                 continue
-            recovered = _recover_segment(segment, self.config, self.epochs)
+            next_base_offset = segments[index + 1].base_offset if index + 1 < len(segments) else None
+            recovered = _recover_segment(segment, next_base_offset, self.config, self.epochs)
             # The next flush writes the index files of the active segment, as usual.
             if is_damaged or index < len(segments) - 1:
                 # Adds the last time index entry, as in every closed segment.
@@ -184,11 +188,11 @@ class _Walk:
             if recovered.has_markers:
                 rebuild_transactions(segments, index, self.snapshots, self.log_start_offset)
             if index < on_disk_count:
+                # It is not synced later.
                 segment.sync()
                 is_made_anew = True
-            if (recovered.is_truncated and index >= first_unflushed) or self._lacks_end(index, on_disk_count, last[1]):
-                # The lost records were not known to be on disk. Damage below the recovery point affects only its own
-                # segment.
+            elif recovered.is_truncated or self._lacks_end(index, last[1]):
+                # The lost records were not known to be on disk.
                 for later in segments[index + 1 :]:
                     _remove(env, later)
                 del segments[index + 1 :]
@@ -197,13 +201,13 @@ class _Walk:
             env.files.sync(self.directory)
         return last
 
-    def _lacks_end(self, index: int, on_disk_count: int, end_offset: int) -> bool:
+    def _lacks_end(self, index: int, end_offset: int) -> bool:
         """Return whether a power failure lost a segment's end but kept the next segment, or at least its file name.
 
-        Gaps in a compacted log, or below the recovery point, are not counted as lost.
+        Gaps in a compacted log are not counted as lost.
         """
         segments = self.found.segments
-        if index < on_disk_count or index + 1 >= len(segments) or COMPACT in self.config.cleanup_policy:
+        if index + 1 >= len(segments) or COMPACT in self.config.cleanup_policy:
             return False
         next_offset = segments[index + 1].base_offset
         if max(end_offset, self.log_start_offset) >= next_offset:
@@ -240,11 +244,28 @@ class _Recovered(NamedTuple):
     end_offset: int
 
 
-def _recover_segment(segment: Segment, config: LogConfig, epochs: LeaderEpochs) -> _Recovered:
-    """Check all batches of a segment and rebuild its indexes in memory; clear its transaction index."""
+def _collect_epochs(segment: Segment, epochs: LeaderEpochs) -> None:
+    """Add the leader epochs of a segment; damaged batches are only logged."""
+    try:
+        for _, header in read_headers(segment.file, 0, segment.size):
+            if header.leader_epoch > epochs.latest_epoch and isinstance(header, BatchHeader):
+                epochs.assign(header.leader_epoch, header.base_offset)
+    except CorruptRecordsError as error:
+        _logger.error("cannot collect all leader epochs: %s", error)
+    segment.close()
+
+
+def _recover_segment(
+    segment: Segment, next_base_offset: int | None, config: LogConfig, epochs: LeaderEpochs
+) -> _Recovered:
+    """Check all batches of a segment and rebuild its indexes in memory; clear its transaction index.
+
+    Raises:
+        CorruptRecordsError: An offset is too large for an index entry, but valid: the next segment begins above it.
+            Nothing was truncated.
+    """
     segment.forget_indexes()
-    segment.forget_transactions()
-    has_markers = False
+    has_markers = is_overflow = False
     file = segment.file
     valid_position, next_offset = 0, segment.base_offset
     reason = "an incomplete batch"
@@ -261,6 +282,8 @@ def _recover_segment(segment: Segment, config: LogConfig, epochs: LeaderEpochs) 
             # the base offset.
             if first_offset < next_offset or header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
                 reason = f"offset {first_offset}, expected {next_offset} or higher"
+                is_ascending = first_offset >= next_offset
+                is_overflow = is_ascending and next_base_offset is not None and header.last_offset < next_base_offset
                 break
             segment.note(header, position, config.index_interval_bytes)
             has_markers = has_markers or header.is_control
@@ -270,6 +293,14 @@ def _recover_segment(segment: Segment, config: LogConfig, epochs: LeaderEpochs) 
             valid_position = position + len(batch)
     except CorruptRecordsError as error:
         reason = str(error)
+    if is_overflow:
+        # differs from Kafka (recovery-overflow): Kafka splits such a segment.
+        raise CorruptRecordsError(
+            f"{segment.path}: the records from offset {next_offset} on are too far above the segment's base offset, as "
+            "after compaction by Kafka before 2.0: remove this segment's .index file and start Kafka 2.7 once, which "
+            "splits the segment; or delete this replica's directory, or the topic"
+        )
+    segment.forget_transactions()
     cut_bytes = file.size - valid_position
     if cut_bytes:
         _logger.warning(

@@ -9,7 +9,7 @@ Invariants:
 - A client gets a watch event before the response to any request after that change. Output is sent in order, and no
   request is handled in the middle of a commit.
 - The number of waiting requests is bounded: at the limit, reading from the client pauses. It also pauses while the
-  client does not read its responses.
+  client does not read its responses. Requests that were read before then wait, too: the unsent responses are bounded.
 - A malformed frame closes only the connection: the session continues until it times out.
 - A write whose commit fails gets no response: the connection closes, and the client may repeat the write.
 
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 # The most requests of one client that may wait for a commit or for earlier requests, and their most bytes.
 MOST_WAITING = 1_000
 MOST_WAITING_BYTES = 4 * 1024 * 1024
+# No further request is started while the responses that the client has not read yet have this many bytes.
+MOST_UNSENT_BYTES = 256 * 1024
 # The most watches that are set or removed in one turn of the event loop; this takes a few milliseconds.
 _WATCHES_PER_TURN = 1_000
 # A connection without a session is closed after this time.
@@ -70,6 +72,8 @@ class ZooKeeperConnection:
         # xid, request, time of arrival (ns), bytes.
         self._waiting: deque[tuple[int, messages.Request, int, int]] = deque()
         self._in_flight_count = self._outstanding_bytes = 0
+        # Bytes given to the connection since it last sent everything.
+        self._unsent_bytes = 0
         self._out = WireBuffer()
         self._is_flush_planned = self._is_ending = self._is_closed = self._ends_session = False
         self._sessionless: Timer | None = server.timers.call_later(
@@ -100,9 +104,12 @@ class ZooKeeperConnection:
         self._send()
 
     def _sent(self, now_ns: int) -> None:
+        self._unsent_bytes = 0
+        # Deferred, because this is called in the middle of the connection's work.
         if self._is_ending and not self._out:
-            # Deferred, because this is called in the middle of the connection's work.
             self._connection.scheduler.add(self._connection.close)
+        elif self._waiting:
+            self._plan_flush()
 
     def on_closed(self) -> None:
         self._is_closed = True
@@ -224,9 +231,11 @@ class ZooKeeperConnection:
     # --- requests, in order
 
     def _work(self) -> None:
-        """Start the requests that need not wait."""
+        """Start the requests that need not wait, until the client has to read responses first (`_sent` continues)."""
         waiting = self._waiting
         while waiting and self.session is not None and not self._is_ending and not self._ends_session:
+            if self._unsent_bytes + len(self._out) >= MOST_UNSENT_BYTES:
+                return
             xid, request, since_ns, frame_bytes = waiting[0]
             if isinstance(request, messages.Write):
                 waiting.popleft()
@@ -413,4 +422,5 @@ class ZooKeeperConnection:
     def _send(self) -> None:
         if self._out and not self._is_closed:
             out, self._out = self._out, WireBuffer()
+            self._unsent_bytes += len(out)
             self._connection.send(out)

@@ -18,7 +18,7 @@ from barnabas.broker.replicas.partition import END_KEY_FIELDS, end_key
 from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.fetches.reader import FetchReader, Span
 from barnabas.broker.requests.fetches.sessions import FetchSession, Wanted
-from barnabas.broker.requests.slices import MORE, Steps
+from barnabas.broker.requests.slices import Steps
 from barnabas.core.errors import StorageError
 from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
@@ -277,14 +277,14 @@ class LargeDelayedFetch(DelayedFetch):
     def _steps(self) -> Steps[tuple[FetchReader, bool]]:
         """Make one pass; the result is its reader and whether to answer now."""
         reading = self._reading()
-        yield from reading.steps()
-        is_due = reading.is_complete
-        for span in reading.spans:
-            if is_due or self._is_follower:
-                break
-            is_due = self._has_rolled(span)
-            yield MORE
-        yield reading, is_due
+        spans, checked_count, has_rolled = reading.spans, 0, False
+        for step in reading.steps():
+            # In the same step as the read: before the next step, the segment may be deleted or compacted.
+            if len(spans) > checked_count and not self._is_follower:
+                checked_count = len(spans)
+                has_rolled = has_rolled or self._has_rolled(spans[-1])
+            yield step
+        yield reading, reading.is_complete or has_rolled
 
     def _passed(self, result: tuple[FetchReader, bool]) -> None:
         self._pass = None

@@ -6,7 +6,7 @@ Source: protocol guide, AddPartitionsToTxn; semantics, transactions.
 from collections.abc import Mapping
 
 from barnabas.broker.requests.context import RequestContext
-from barnabas.broker.requests.fanout import in_slices
+from barnabas.broker.requests.fanout import in_slices, shaped
 from barnabas.broker.requests.handlers.end_txn import translate
 from barnabas.broker.requests.slices import MORE, Step, Steps
 from barnabas.broker.requests.table import Handler
@@ -27,12 +27,14 @@ def add_partitions_to_txn(ctx: RequestContext, request: AddPartitionsToTxnReques
     """Add all partitions or none: an error of one partition refuses the others."""
     transactional_id = request.transactional_id
     if not ctx.may(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id):
-        yield _response(request, {}, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        yield shaped(ctx, lambda: _response(request, {}, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
         return
     errors: dict[TopicPartition, ErrorCode] = {}
     partitions = []
     for topic in request.topics:
         may_write = topic.name not in INTERNAL_TOPICS and ctx.may(Operation.WRITE, ResourceType.TOPIC, topic.name)
+        if ctx.is_large:
+            yield MORE
         for index in topic.partitions:
             key = TopicPartition(topic.name, index)
             partitions.append(key)
@@ -43,13 +45,16 @@ def add_partitions_to_txn(ctx: RequestContext, request: AddPartitionsToTxnReques
             if ctx.is_large:
                 yield MORE
     if errors:
-        yield _response(request, errors, ErrorCode.OPERATION_NOT_ATTEMPTED)
+        yield shaped(ctx, lambda: _response(request, errors, ErrorCode.OPERATION_NOT_ATTEMPTED))
         return
     adding = ctx.services.transactions.add_partitions(
         transactional_id, request.producer_id, request.producer_epoch, frozenset(partitions)
     )
     if ctx.is_large:
         yield Step(adding)
+        error_code = translate(adding.value.error_code, ctx.api_version)
+        yield shaped(ctx, lambda: _response(request, {}, error_code))
+        return
     yield adding.shaped(lambda answer: _response(request, {}, translate(answer.error_code, ctx.api_version)))
 
 

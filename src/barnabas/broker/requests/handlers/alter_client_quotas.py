@@ -8,6 +8,7 @@ import asyncio
 from barnabas.broker.administration.client_quotas import Alteration, ClientQuotaAdmin, entity_of
 from barnabas.broker.requests.config_resources import config_admin
 from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.fanout import shaped
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
@@ -30,7 +31,7 @@ def alter_client_quotas(
 ) -> AlterClientQuotasResponse | Pending[AlterClientQuotasResponse]:
     """Alter each entity; the answer is sent when this broker has applied the changes."""
     if not ctx.may(Operation.ALTER_CONFIGS, ResourceType.CLUSTER, CLUSTER):
-        return refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        return shaped(ctx, lambda: refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
     return ctx.services.spawner.spawn(_alter(ctx, request))
 
 

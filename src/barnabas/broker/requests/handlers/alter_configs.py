@@ -10,6 +10,7 @@ from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.pending import Pending
+from barnabas.core.time_slices import in_time_slices
 from barnabas.wire.protocol.messages.alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResource,
@@ -26,7 +27,7 @@ def alter_configs(ctx: RequestContext, request: AlterConfigsRequest) -> Pending[
 async def _alter(ctx: RequestContext, request: AlterConfigsRequest) -> AlterConfigsResponse:
     admin = config_admin(ctx)
     try:
-        resources = _checked(request)
+        resources = await _checked(request)
     except KafkaError as error:
         return _refuse_all(request, error.code, error.message)
 
@@ -38,15 +39,15 @@ async def _alter(ctx: RequestContext, request: AlterConfigsRequest) -> AlterConf
     return AlterConfigsResponse(
         responses=[
             AlterConfigsResourceResponse(error_code, message, resource.type, resource.name)
-            for resource, (error_code, message) in results.items()
+            async for resource, (error_code, message) in in_time_slices(results.items())
         ]
     )
 
 
-def _checked(request: AlterConfigsRequest) -> dict[ConfigResource, AlterConfigsResource]:
+async def _checked(request: AlterConfigsRequest) -> dict[ConfigResource, AlterConfigsResource]:
     """Return the changes for each resource. Raises KafkaError if the whole request is invalid."""
     resources: dict[ConfigResource, AlterConfigsResource] = {}
-    for each in request.resources:
+    async for each in in_time_slices(request.resources):
         if any(config.value is None for config in each.configs):
             # Kafka intends INVALID_REQUEST, but fails before that with this error.
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)

@@ -5,6 +5,7 @@ Source: protocol guide, AlterPartitionReassignments; semantics, topics and parti
 
 from barnabas.broker.administration.leadership import ReassignmentResult
 from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.fanout import shaped
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
@@ -25,7 +26,8 @@ def alter_partition_reassignments(
 ) -> AlterPartitionReassignmentsResponse | Pending[AlterPartitionReassignmentsResponse]:
     """Begin or cancel reassignments; the answer does not wait for their end."""
     if not ctx.may(Operation.ALTER, ResourceType.CLUSTER, CLUSTER):
-        return _refuse_all(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ctx.not_authorized())
+        message = ctx.not_authorized()
+        return shaped(ctx, lambda: _refuse_all(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, message))
     return ctx.services.spawner.spawn(_alter(ctx, request))
 
 

@@ -6,7 +6,7 @@ Source: protocol guide, AlterReplicaLogDirs; semantics, topics and partitions; K
 from collections.abc import Iterable, Mapping
 
 from barnabas.broker.requests.context import RequestContext
-from barnabas.broker.requests.fanout import in_slices
+from barnabas.broker.requests.fanout import in_slices, shaped
 from barnabas.broker.requests.slices import MORE, Steps
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
@@ -26,22 +26,23 @@ def alter_replica_log_dirs(
 ) -> Steps[AlterReplicaLogDirsResponse]:
     """Begin to move replicas, without waiting for the end; the later directory counts if a partition is repeated."""
     if not ctx.may(Operation.ALTER, ResourceType.CLUSTER, CLUSTER):
-        yield refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        yield shaped(ctx, lambda: refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
         return
     results: dict[TopicPartition, ErrorCode] = {}
-    wanted = {
-        TopicPartition(topic.name, index): each.path
-        for each in request.dirs
-        for topic in each.topics
-        for index in topic.partitions
-    }
+    wanted: dict[TopicPartition, str] = {}
+    for each in request.dirs:
+        for topic in each.topics:
+            for index in topic.partitions:
+                wanted[TopicPartition(topic.name, index)] = each.path
+                if ctx.is_large:
+                    yield MORE
     image = ctx.services.cluster.image
     for partition, path in wanted.items():
         is_known = image.partition(*partition) is not None
         results[partition] = ctx.services.log_dirs.assign_directory(partition, path, is_known)
         if ctx.is_large:
             yield MORE
-    yield AlterReplicaLogDirsResponse(results=_by_topic(results))
+    yield shaped(ctx, lambda: AlterReplicaLogDirsResponse(results=_by_topic(results)))
 
 
 def _by_topic(results: Mapping[TopicPartition, ErrorCode]) -> list[AlterReplicaLogDirTopicResult]:

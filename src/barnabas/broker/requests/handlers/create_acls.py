@@ -61,7 +61,7 @@ async def _create(admin: AclAdmin, request: CreateAclsRequest) -> CreateAclsResp
             if error is None
             # As in Kafka, an unexpected error has no message.
             else AclCreationResult(error.code, None if error.code is ErrorCode.UNKNOWN_SERVER_ERROR else error.message)
-            for error in errors
+            async for error in in_time_slices(errors)
         ]
     )
 

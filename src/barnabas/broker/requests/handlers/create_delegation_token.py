@@ -10,6 +10,7 @@ from barnabas.broker.requests.token_requests import check_asker, token_manager
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.pending import Pending
+from barnabas.core.time_slices import in_time_slices
 from barnabas.wire.protocol.messages.create_delegation_token import (
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,
@@ -30,7 +31,7 @@ def create_delegation_token(
 
 async def _create(ctx: RequestContext, request: CreateDelegationTokenRequest) -> CreateDelegationTokenResponse:
     manager, owner = token_manager(ctx), ctx.connection.principal
-    renewers = [Principal(each.principal_type, each.principal_name) for each in request.renewers]
+    renewers = [Principal(each.principal_type, each.principal_name) async for each in in_time_slices(request.renewers)]
     token = await manager.create(owner, renewers, request.max_lifetime_ms)
     return CreateDelegationTokenResponse(
         ErrorCode.NONE,

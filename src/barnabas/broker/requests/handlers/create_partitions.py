@@ -7,9 +7,11 @@ from collections import Counter
 
 from barnabas.broker.administration.partitions import MorePartitions
 from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.fanout import shaped
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
+from barnabas.core.time_slices import in_time_slices
 from barnabas.wire.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -28,15 +30,21 @@ def create_partitions(
 ) -> CreatePartitionsResponse | Pending[CreatePartitionsResponse]:
     """Add partitions; each topic has its own result."""
     if not ctx.services.topics.is_controller:
-        return refuse(ctx, request, ErrorCode.NOT_CONTROLLER)
+        return shaped(ctx, lambda: refuse(ctx, request, ErrorCode.NOT_CONTROLLER))
     return ctx.services.spawner.spawn(_create(ctx, request))
 
 
 async def _create(ctx: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
     times_named = Counter(topic.name for topic in request.topics)
-    once = [topic for topic in request.topics if times_named[topic.name] == 1]
-    wanted = [_wanted(topic) for topic in once if ctx.may(Operation.ALTER, ResourceType.TOPIC, topic.name)]
-    allowed = {each.name for each in wanted}
+    wanted: list[MorePartitions] = []
+    denied: list[str] = []
+    async for topic in in_time_slices(request.topics):
+        if times_named[topic.name] > 1:
+            continue
+        if ctx.may(Operation.ALTER, ResourceType.TOPIC, topic.name):
+            wanted.append(_wanted(topic))
+        else:
+            denied.append(topic.name)
     quota = ctx.controller_quota(_FIRST_STRICT_VERSION)
     results = await ctx.services.partitions.add(wanted, request.timeout_ms, request.validate_only, quota)
     ctx.throttle_by(quota)
@@ -45,14 +53,11 @@ async def _create(ctx: RequestContext, request: CreatePartitionsRequest) -> Crea
         CreatePartitionsTopicResult(
             each.name, each.error_code, each.message and each.message[:_MOST_MESSAGE_CHARACTERS]
         )
-        for each in results
+        async for each in in_time_slices(results)
     ]
     answers += [
-        CreatePartitionsTopicResult(
-            topic.name, ErrorCode.TOPIC_AUTHORIZATION_FAILED, "The topic authorization is failed."
-        )
-        for topic in once
-        if topic.name not in allowed
+        CreatePartitionsTopicResult(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED, "The topic authorization is failed.")
+        async for name in in_time_slices(denied)
     ]
     # As in Kafka, duplicates are answered once each, after the others.
     answers += [

@@ -8,6 +8,7 @@ from collections import Counter
 from barnabas.broker.administration.topic_rules import NewTopic
 from barnabas.broker.administration.topics import TopicResult
 from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.fanout import shaped
 from barnabas.broker.requests.table import Handler
 from barnabas.core.config import TopicConfig
 from barnabas.core.config.describe import describe_topic
@@ -35,7 +36,7 @@ def create_topics(
 ) -> CreateTopicsResponse | Pending[CreateTopicsResponse]:
     """Create topics; each topic has its own result."""
     if not ctx.services.topics.is_controller:
-        return _refuse_all(request, ErrorCode.NOT_CONTROLLER)
+        return shaped(ctx, lambda: _refuse_all(request, ErrorCode.NOT_CONTROLLER))
     return ctx.services.spawner.spawn(_create(ctx, request))
 
 

@@ -33,10 +33,10 @@ def delete_acls(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsRe
 
 
 async def _delete(ctx: RequestContext, admin: AclAdmin, request: DeleteAclsRequest) -> DeleteAclsResponse:
-    filters = list(map(filter_of, request.filters))
+    filters = [filter_of(each) async for each in in_time_slices(request.filters)]
     deleted = iter(await admin.delete([each for each in filters if each is not None]))
     results = []
-    for each in filters:
+    async for each in in_time_slices(filters):
         gone = [] if each is None else next(deleted)
         if len(gone) > MOST_ELEMENTS_AT_ONCE:
             ctx.is_large = True

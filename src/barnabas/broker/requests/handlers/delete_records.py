@@ -55,10 +55,11 @@ def delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> Steps[
 def _delete(ctx: RequestContext, name: str, index: int, offset: int) -> tuple[int, ErrorCode]:
     """Delete records of a partition; return the low watermark (-1 with an error) and the error."""
     partition = resolve(ctx, Operation.DELETE, name, index)
+    is_unknown = partition in (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if name in INTERNAL_TOPICS and not is_unknown:
+        return -1, ErrorCode.INVALID_TOPIC_EXCEPTION
     if isinstance(partition, ErrorCode):
         return -1, partition
-    if name in INTERNAL_TOPICS:
-        return -1, ErrorCode.INVALID_TOPIC_EXCEPTION
     error_code = partition.delete_records(offset)
     return -1 if error_code else partition.log.log_start_offset, error_code
 

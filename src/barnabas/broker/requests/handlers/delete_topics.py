@@ -4,9 +4,11 @@ Source: protocol guide, DeleteTopics; semantics, topics and partitions.
 """
 
 from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.fanout import shaped
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
+from barnabas.core.time_slices import in_time_slices
 from barnabas.wire.protocol.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
@@ -23,27 +25,30 @@ def delete_topics(
 ) -> DeleteTopicsResponse | Pending[DeleteTopicsResponse]:
     """Delete existing topics; the answer is sent when this broker's metadata no longer has them."""
     if not ctx.services.topics.is_controller:
-        return _refuse_all(request, ErrorCode.NOT_CONTROLLER)
+        return shaped(ctx, lambda: _refuse_all(request, ErrorCode.NOT_CONTROLLER))
     if not ctx.services.config.delete_topic_enable:
         is_known_to_client = ctx.api_version >= 3
-        return _refuse_all(
-            request, ErrorCode.TOPIC_DELETION_DISABLED if is_known_to_client else ErrorCode.INVALID_REQUEST
-        )
+        error_code = ErrorCode.TOPIC_DELETION_DISABLED if is_known_to_client else ErrorCode.INVALID_REQUEST
+        return shaped(ctx, lambda: _refuse_all(request, error_code))
     return ctx.services.spawner.spawn(_delete(ctx, request))
 
 
 async def _delete(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
-    denied = [
-        name for name in dict.fromkeys(request.topic_names) if not ctx.may(Operation.DELETE, ResourceType.TOPIC, name)
-    ]
-    results = dict.fromkeys(denied, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-    going = [name for name in request.topic_names if name not in results]
+    results: dict[str, ErrorCode] = {}
+    going = []
+    async for name in in_time_slices(dict.fromkeys(request.topic_names)):
+        if ctx.may(Operation.DELETE, ResourceType.TOPIC, name):
+            going.append(name)
+        else:
+            results[name] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     quota = ctx.controller_quota(_FIRST_STRICT_VERSION)
     results.update(await ctx.services.topics.delete(going, request.timeout_ms, quota))
     ctx.throttle_by(quota)
     return DeleteTopicsResponse(
         # A topic that is named twice is answered twice.
-        responses=[DeletableTopicResult(name, error_code=results[name]) for name in request.topic_names]
+        responses=[
+            DeletableTopicResult(name, error_code=results[name]) async for name in in_time_slices(request.topic_names)
+        ]
     )
 
 

@@ -30,7 +30,8 @@ def describe_client_quotas(
 
 
 async def _describe(ctx: RequestContext, request: DescribeClientQuotasRequest) -> DescribeClientQuotasResponse:
-    components = [Component(each.entity_type, each.match_type, each.match) for each in request.components]
+    # Made one by one, because an invalid filter ends with its first superfluous component.
+    components = (Component(each.entity_type, each.match_type, each.match) for each in request.components)
     try:
         found = await ClientQuotaAdmin(ctx.services.registry).describe(components, request.strict)
     except KafkaError as error:

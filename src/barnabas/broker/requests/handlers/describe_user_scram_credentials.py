@@ -7,6 +7,7 @@ from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
+from barnabas.core.time_slices import in_time_slices
 from barnabas.wire.protocol.messages.describe_user_scram_credentials import (
     CredentialInfo,
     DescribeUserScramCredentialsRequest,
@@ -41,7 +42,7 @@ async def _describe(
                     for mechanism, credential in result.credentials.items()
                 ],
             )
-            for user, result in results.items()
+            async for user, result in in_time_slices(results.items())
         ]
     )
 

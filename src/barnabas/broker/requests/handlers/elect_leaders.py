@@ -7,9 +7,11 @@ from collections.abc import Iterable, Mapping
 
 from barnabas.broker.administration.leadership import Election, ElectionResult
 from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.fanout import shaped
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
+from barnabas.core.time_slices import in_time_slices
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.elect_leaders import (
     ElectLeadersRequest,
@@ -34,11 +36,11 @@ def elect_leaders(
 ) -> ElectLeadersResponse | Pending[ElectLeadersResponse]:
     """Elect leaders for the named partitions, or for all."""
     if not ctx.may(Operation.ALTER, ResourceType.CLUSTER, CLUSTER):
-        return refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        return shaped(ctx, lambda: refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
     election = _ELECTIONS.get(request.election_type)
     if election is None:
         # As in Kafka, which has no better error for it.
-        return refuse(ctx, request, ErrorCode.UNKNOWN_SERVER_ERROR)
+        return shaped(ctx, lambda: refuse(ctx, request, ErrorCode.UNKNOWN_SERVER_ERROR))
     if not ctx.services.leadership.is_controller:
         results = dict.fromkeys(_wanted(ctx, request), ElectionResult(ErrorCode.NOT_CONTROLLER))
         return ElectLeadersResponse(replica_election_results=_by_topic(results))
@@ -52,7 +54,10 @@ async def _elect(ctx: RequestContext, request: ElectLeadersRequest, election: El
         results = {
             partition: result for partition, result in results.items() if result.error_code not in _OMITTED_ERRORS
         }
-    return ElectLeadersResponse(replica_election_results=_by_topic(results))
+    topics: dict[str, ReplicaElectionResult] = {}
+    async for partition, result in in_time_slices(results.items()):
+        _add(topics, partition, result)
+    return ElectLeadersResponse(replica_election_results=list(topics.values()))
 
 
 def _wanted(ctx: RequestContext, request: ElectLeadersRequest) -> Iterable[TopicPartition]:
@@ -66,11 +71,16 @@ def _wanted(ctx: RequestContext, request: ElectLeadersRequest) -> Iterable[Topic
 
 def _by_topic(results: Mapping[TopicPartition, ElectionResult]) -> list[ReplicaElectionResult]:
     topics: dict[str, ReplicaElectionResult] = {}
-    for (topic, index), result in results.items():
-        topics.setdefault(topic, ReplicaElectionResult(topic, [])).partition_result.append(
-            PartitionResult(index, result.error_code, result.message)
-        )
+    for partition, result in results.items():
+        _add(topics, partition, result)
     return list(topics.values())
+
+
+def _add(topics: dict[str, ReplicaElectionResult], partition: TopicPartition, result: ElectionResult) -> None:
+    topic = partition.topic
+    topics.setdefault(topic, ReplicaElectionResult(topic, [])).partition_result.append(
+        PartitionResult(partition.partition, result.error_code, result.message)
+    )
 
 
 def refuse(ctx: RequestContext, request: ElectLeadersRequest, error_code: ErrorCode) -> ElectLeadersResponse:

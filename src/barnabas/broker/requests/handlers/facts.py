@@ -38,7 +38,8 @@ def facts(ctx: RequestContext, request: FactsRequest) -> Steps[FactsResponse]:
         yield FactsResponse(error_code=ErrorCode.INVALID_REQUEST, error_message=message, answer=None)
         return
     query = DiagnosticQuery(ctx, request.since_ms, None if request.names is None else frozenset(request.names))
-    if not subject.admit(query):
+    is_admitted = yield from subject.admit(query)
+    if not is_admitted:
         yield refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         return
     found: list[Row | bytes] = []

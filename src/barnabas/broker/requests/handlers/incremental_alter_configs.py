@@ -12,6 +12,7 @@ from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.pending import Pending
+from barnabas.core.time_slices import in_time_slices
 from barnabas.wire.protocol.messages.incremental_alter_configs import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,
@@ -34,7 +35,7 @@ async def _change(ctx: RequestContext, request: IncrementalAlterConfigsRequest) 
             ConfigResource(type_of(each.resource_type), each.resource_name): [
                 ConfigChange(config.name, config.config_operation, config.value) for config in each.configs
             ]
-            for each in request.resources
+            async for each in in_time_slices(request.resources)
         }
     except KafkaError as error:
         return _refuse_all(request, error.code, error.message)
@@ -46,7 +47,7 @@ async def _change(ctx: RequestContext, request: IncrementalAlterConfigsRequest) 
     return IncrementalAlterConfigsResponse(
         responses=[
             AlterConfigsResourceResponse(error_code, message, resource.type, resource.name)
-            for resource, (error_code, message) in results.items()
+            async for resource, (error_code, message) in in_time_slices(results.items())
         ]
     )
 

@@ -61,6 +61,8 @@ def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> Steps[List
         answers = []
         # Before any other error.
         may_describe = ctx.may(Operation.DESCRIBE, ResourceType.TOPIC, topic.name)
+        if ctx.is_large:
+            yield MORE
         for wanted in topic.partitions:
             if not may_describe:
                 answers.append(_refusal(wanted, ErrorCode.TOPIC_AUTHORIZATION_FAILED))

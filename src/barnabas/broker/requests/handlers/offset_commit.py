@@ -9,13 +9,13 @@ from barnabas.broker.groups.events import Commit
 from barnabas.broker.groups.group import CommittedOffset
 from barnabas.broker.groups.legacy_offsets import commit_offsets
 from barnabas.broker.requests.context import RequestContext
-from barnabas.broker.requests.fanout import in_slices
+from barnabas.broker.requests.fanout import in_slices, shaped
 from barnabas.broker.requests.offset_commit_rules import OffsetsToCommit, sort_out
 from barnabas.broker.requests.slices import MORE, Step, Steps
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
-from barnabas.core.types import NO_TIMESTAMP, TopicPartition
+from barnabas.core.types import MOST_TIMESTAMP_MS, NO_TIMESTAMP, TopicPartition
 from barnabas.wire.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -35,13 +35,13 @@ _Offsets = OffsetsToCommit[OffsetCommitRequestPartition]
 def offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> Steps[OffsetCommitResponse]:
     """Store the offsets of partitions that exist; each of the others gets its own error."""
     if not ctx.may(Operation.READ, ResourceType.GROUP, request.group_id):
-        yield refuse(ctx, request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        yield shaped(ctx, lambda: refuse(ctx, request, ErrorCode.GROUP_AUTHORIZATION_FAILED))
         return
     offsets = yield from sort_out(ctx, request.topics)
     if ctx.api_version == _VERSION_OF_THE_REGISTRY:
         yield _commit_to_registry(ctx, request, offsets)
     elif not offsets.has_known_partition:
-        yield _response(request, offsets, ErrorCode.NONE)
+        yield shaped(ctx, lambda: _response(request, offsets, ErrorCode.NONE))
     else:
         yield from _commit_to_group(ctx, request, offsets)
 
@@ -50,8 +50,10 @@ def _commit_to_group(
     ctx: RequestContext, request: OffsetCommitRequest, sorted_out: _Offsets
 ) -> Steps[OffsetCommitResponse]:
     now_ms = ctx.services.clock.now_ms()
-    has_retention = request.retention_time_ms != _DEFAULT_RETENTION
-    expire_timestamp_ms = now_ms + request.retention_time_ms if has_retention else NO_TIMESTAMP
+    expire_timestamp_ms = NO_TIMESTAMP
+    if request.retention_time_ms != _DEFAULT_RETENTION:
+        # differs from Kafka (retention-time-overflow): in Kafka this sum may overflow.
+        expire_timestamp_ms = min(now_ms + request.retention_time_ms, MOST_TIMESTAMP_MS)
     offsets: dict[TopicPartition, CommittedOffset] = {}
     for key, partition in sorted_out.accepted.items():
         offsets[key] = CommittedOffset(
@@ -68,6 +70,8 @@ def _commit_to_group(
     committing = ctx.services.groups.commit(request.group_id, event)
     if ctx.is_large:
         yield Step(committing)
+        yield shaped(ctx, lambda: _response(request, sorted_out, committing.value))
+        return
     if committing.is_done:
         # hot path: scripts/bench --whole --only commits (the usual case: appended, without followers to wait for)
         yield _response(request, sorted_out, committing.value)
@@ -81,7 +85,8 @@ def _commit_to_registry(
     async def commit() -> OffsetCommitResponse:
         offsets = {key: partition.committed_offset for key, partition in sorted_out.accepted.items()}
         sorted_out.errors |= await commit_offsets(ctx.services.registry, request.group_id, offsets)
-        return _response(request, sorted_out, ErrorCode.NONE)
+        answer = shaped(ctx, lambda: _response(request, sorted_out, ErrorCode.NONE))
+        return await answer.future() if isinstance(answer, Pending) else answer
 
     return ctx.services.spawner.spawn(
         commit(), lambda error: _response(request, sorted_out, ErrorCode.UNKNOWN_SERVER_ERROR)

@@ -4,7 +4,7 @@ Source: protocol guide, OffsetDelete; semantics, group coordinator; KIP-496.
 """
 
 from barnabas.broker.requests.context import RequestContext
-from barnabas.broker.requests.fanout import in_slices
+from barnabas.broker.requests.fanout import in_slices, shaped
 from barnabas.broker.requests.slices import MORE, MOST_ELEMENTS_AT_ONCE, Steps
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
@@ -28,6 +28,8 @@ def offset_delete(ctx: RequestContext, request: OffsetDeleteRequest) -> Steps[Of
     errors: dict[TopicPartition, ErrorCode] = {}
     for topic in request.topics:
         may_read = ctx.may(Operation.READ, ResourceType.TOPIC, topic.name)
+        if ctx.is_large:
+            yield MORE
         for partition in topic.partitions:
             key = TopicPartition(topic.name, partition.partition_index)
             if not may_read:
@@ -52,7 +54,7 @@ def offset_delete(ctx: RequestContext, request: OffsetDeleteRequest) -> Steps[Of
             return
         for key in some:
             errors[key] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if key in answer.subscribed else answer.error_code
-    yield _response(request, errors)
+    yield shaped(ctx, lambda: _response(request, errors))
 
 
 def _response(request: OffsetDeleteRequest, errors: dict[TopicPartition, ErrorCode]) -> OffsetDeleteResponse:

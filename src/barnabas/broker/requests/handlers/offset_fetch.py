@@ -9,11 +9,12 @@ from collections.abc import Collection, Iterable
 
 from barnabas.broker.groups.legacy_offsets import fetch_offsets
 from barnabas.broker.requests.context import RequestContext
-from barnabas.broker.requests.fanout import in_slices
+from barnabas.broker.requests.fanout import in_slices, shaped
 from barnabas.broker.requests.slices import MORE, MOST_ELEMENTS_AT_ONCE, Steps
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
+from barnabas.core.time_slices import in_time_slices
 from barnabas.core.types import NO_EPOCH, NO_OFFSET, TopicPartition
 from barnabas.wire.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
@@ -31,7 +32,7 @@ _FIRST_VERSION_WITH_GROUP_ERROR = 2
 def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> Steps[OffsetFetchResponse]:
     """Return the committed offsets of the requested or all partitions of topics that may be described."""
     if not ctx.may(Operation.DESCRIBE, ResourceType.GROUP, request.group_id):
-        yield refuse(ctx, request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        yield shaped(ctx, lambda: refuse(ctx, request, ErrorCode.GROUP_AUTHORIZATION_FAILED))
         return
     wanted: Collection[TopicPartition] | None = None
     if request.topics is not None:
@@ -49,7 +50,8 @@ def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> Steps[Offs
     groups = ctx.services.groups
     error_code, offsets = groups.fetch_offsets(request.group_id, None)
     if error_code is not ErrorCode.NONE:
-        yield _refusal(ctx, error_code, wanted or ())
+        keys = wanted or ()
+        yield shaped(ctx, lambda: _refusal(ctx, error_code, keys))
         return
     # The group may have offsets of topics that this principal may not see.
     is_all = wanted is None
@@ -75,10 +77,7 @@ def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> Steps[Offs
             answer = OffsetFetchResponsePartition(
                 key.partition, committed.offset, committed.leader_epoch, committed.metadata, ErrorCode.NONE
             )
-        answered = topics.get(key.topic)
-        if answered is None:
-            answered = topics[key.topic] = OffsetFetchResponseTopic(key.topic)
-        answered.partitions.append(answer)
+        _add(topics, key, answer)
         if ctx.is_large:
             yield MORE
     yield OffsetFetchResponse(topics=list(topics.values()))
@@ -97,21 +96,22 @@ def _fetch_from_registry(
     image = ctx.services.cluster.image
 
     async def fetch() -> OffsetFetchResponse:
-        may_describe = {
-            topic: ctx.may(Operation.DESCRIBE, ResourceType.TOPIC, topic) for topic in {key.topic for key in wanted}
-        }
+        may_describe: dict[str, bool] = {}
+        async for name in in_time_slices({key.topic for key in wanted}):
+            may_describe[name] = ctx.may(Operation.DESCRIBE, ResourceType.TOPIC, name)
         known = [key for key in wanted if may_describe[key.topic] and image.partition(*key) is not None]
         found = await fetch_offsets(ctx.services.registry, request.group_id, known)
-        answers = []
-        for key in wanted:
+        topics: dict[str, OffsetFetchResponseTopic] = {}
+        async for key in in_time_slices(wanted):
             offset = found.get(key, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             if not may_describe[key.topic]:
                 offset = ErrorCode.TOPIC_AUTHORIZATION_FAILED
             if isinstance(offset, ErrorCode):
-                answers.append((key, _missing(key, offset)))
+                answer = _missing(key, offset)
             else:
-                answers.append((key, OffsetFetchResponsePartition(key.partition, offset, NO_EPOCH, "", ErrorCode.NONE)))
-        return OffsetFetchResponse(topics=_by_topic(answers))
+                answer = OffsetFetchResponsePartition(key.partition, offset, NO_EPOCH, "", ErrorCode.NONE)
+            _add(topics, key, answer)
+        return OffsetFetchResponse(topics=list(topics.values()))
 
     return ctx.services.spawner.spawn(fetch())
 
@@ -120,7 +120,10 @@ def _refusal(ctx: RequestContext, error_code: ErrorCode, wanted: Iterable[TopicP
     """Return the group's error; versions without a field for it repeat it for each partition."""
     if ctx.api_version >= _FIRST_VERSION_WITH_GROUP_ERROR:
         return OffsetFetchResponse(error_code=error_code)
-    return OffsetFetchResponse(topics=_by_topic((key, _missing(key, error_code)) for key in wanted))
+    topics: dict[str, OffsetFetchResponseTopic] = {}
+    for key in wanted:
+        _add(topics, key, _missing(key, error_code))
+    return OffsetFetchResponse(topics=list(topics.values()))
 
 
 def _missing(key: TopicPartition, error_code: ErrorCode) -> OffsetFetchResponsePartition:
@@ -132,16 +135,13 @@ def _partitions(request: OffsetFetchRequest) -> Iterable[TopicPartition]:
     return dict.fromkeys(named)
 
 
-def _by_topic(
-    answers: Iterable[tuple[TopicPartition, OffsetFetchResponsePartition]],
-) -> list[OffsetFetchResponseTopic]:
-    topics: dict[str, OffsetFetchResponseTopic] = {}
-    for key, answer in answers:
-        topic = topics.get(key.topic)
-        if topic is None:
-            topic = topics[key.topic] = OffsetFetchResponseTopic(key.topic)
-        topic.partitions.append(answer)
-    return list(topics.values())
+def _add(
+    topics: dict[str, OffsetFetchResponseTopic], key: TopicPartition, answer: OffsetFetchResponsePartition
+) -> None:
+    topic = topics.get(key.topic)
+    if topic is None:
+        topic = topics[key.topic] = OffsetFetchResponseTopic(key.topic)
+    topic.partitions.append(answer)
 
 
 def refuse(ctx: RequestContext, request: OffsetFetchRequest, error_code: ErrorCode) -> OffsetFetchResponse:

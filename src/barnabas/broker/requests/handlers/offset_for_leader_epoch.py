@@ -28,6 +28,8 @@ def offset_for_leader_epoch(
     named: dict[str, dict[int, OffsetForLeaderPartition]] = {}
     for topic in request.topics:
         of_topic = named.setdefault(topic.topic, {})
+        if ctx.is_large:
+            yield MORE
         for wanted in topic.partitions:
             of_topic[wanted.partition] = wanted
             if ctx.is_large:
@@ -38,6 +40,8 @@ def offset_for_leader_epoch(
     for name, of_topic in named.items():
         answers = []
         may_describe = is_broker or ctx.may(Operation.DESCRIBE, ResourceType.TOPIC, name)
+        if ctx.is_large:
+            yield MORE
         for wanted in of_topic.values():
             answers.append(
                 _look_up(ctx, name, wanted)

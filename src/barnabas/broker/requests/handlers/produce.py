@@ -11,7 +11,7 @@ from barnabas.broker.log.append_result import AppendResult
 from barnabas.broker.replicas.manager import ALL
 from barnabas.broker.replicas.partition import Partition
 from barnabas.broker.requests.context import RequestContext
-from barnabas.broker.requests.fanout import in_slices, resolve
+from barnabas.broker.requests.fanout import in_slices, resolve, shaped
 from barnabas.broker.requests.slices import MORE, Steps
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
@@ -54,6 +54,7 @@ _MAY_BE_DENIED: Final = TRANSACTIONAL_BIT | _IDEMPOTENT_BIT
 # Saves the lookup of the members in their enums.
 _WRITE: Final = Operation.WRITE
 _NO_ERROR: Final = ErrorCode.NONE
+_BEFORE_REFUSALS: Final = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 @in_slices
@@ -78,7 +79,7 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> Steps[ProduceRespon
     if attributes & (TRANSACTIONAL_BIT if ctx.services.authorizer.allows_everything else _MAY_BE_DENIED):
         error_code = _denial(ctx, request, attributes)
         if error_code:
-            yield refuse(ctx, request, error_code)
+            yield shaped(ctx, partial(refuse, ctx, request, error_code))
             return
     if len(topic_data) != 1 or len(topic_data[0].partition_data) != 1:
         topic_data = _without_repetitions(topic_data)
@@ -130,7 +131,8 @@ def _append(
     assert isinstance(records, memoryview)
     partition = resolve(ctx, _WRITE, topic, index)
     if isinstance(partition, ErrorCode):
-        absent = AppendResult(partition)
+        # The error of the topic precedes that of a partition that another broker leads.
+        absent = AppendResult(partition if partition in _BEFORE_REFUSALS else refusal or partition)
         _translate(absent, ctx.api_version)
         answers.append(_answer(index, absent))
         return

@@ -6,7 +6,7 @@ Source: protocol guide, TxnOffsetCommit; semantics, transactions; KIP-98, KIP-44
 from barnabas.broker.groups.events import TxnCommit
 from barnabas.broker.groups.group import CommittedOffset
 from barnabas.broker.requests.context import RequestContext
-from barnabas.broker.requests.fanout import in_slices
+from barnabas.broker.requests.fanout import in_slices, shaped
 from barnabas.broker.requests.offset_commit_rules import OffsetsToCommit, sort_out
 from barnabas.broker.requests.slices import MORE, Step, Steps
 from barnabas.broker.requests.table import Handler
@@ -30,14 +30,14 @@ _Offsets = OffsetsToCommit[TxnOffsetCommitRequestPartition]
 def txn_offset_commit(ctx: RequestContext, request: TxnOffsetCommitRequest) -> Steps[TxnOffsetCommitResponse]:
     """Store the offsets of partitions that exist in the producer's transaction; the others get their own errors."""
     if not ctx.may(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, request.transactional_id):
-        yield refuse(ctx, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        yield shaped(ctx, lambda: refuse(ctx, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
         return
     if not ctx.may(Operation.READ, ResourceType.GROUP, request.group_id):
-        yield refuse(ctx, request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        yield shaped(ctx, lambda: refuse(ctx, request, ErrorCode.GROUP_AUTHORIZATION_FAILED))
         return
     sorted_out = yield from sort_out(ctx, request.topics)
     if not sorted_out.has_known_partition:
-        yield _response(ctx, request, sorted_out, ErrorCode.NONE)
+        yield shaped(ctx, lambda: _response(ctx, request, sorted_out, ErrorCode.NONE))
         return
     now_ms = ctx.services.clock.now_ms()
     offsets: dict[TopicPartition, CommittedOffset] = {}
@@ -58,6 +58,8 @@ def txn_offset_commit(ctx: RequestContext, request: TxnOffsetCommitRequest) -> S
     committing = ctx.services.groups.txn_commit(request.group_id, event)
     if ctx.is_large:
         yield Step(committing)
+        yield shaped(ctx, lambda: _response(ctx, request, sorted_out, committing.value))
+        return
     yield committing.shaped(lambda error_code: _response(ctx, request, sorted_out, error_code))
 
 

@@ -10,7 +10,7 @@ from functools import partial
 
 from barnabas.broker.log.append_result import AppendResult
 from barnabas.broker.requests.context import RequestContext
-from barnabas.broker.requests.fanout import in_slices
+from barnabas.broker.requests.fanout import in_slices, shaped
 from barnabas.broker.requests.slices import MORE, Step, Steps
 from barnabas.broker.requests.table import Handler
 from barnabas.core.config.versions import message_magic
@@ -37,7 +37,7 @@ _ALL_IN_SYNC = -1
 def write_txn_markers(ctx: RequestContext, request: WriteTxnMarkersRequest) -> Steps[WriteTxnMarkersResponse]:
     """Append each marker to each of its partitions; answer when all in-sync replicas have them."""
     if not ctx.may(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER):
-        yield refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        yield shaped(ctx, lambda: refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
         return
     answers = _Answers()
     for marker in request.markers:

@@ -17,10 +17,11 @@ Source: see `token.py`; Kafka 2.7.2, DelegationTokenManager, ZkNodeChangeNotific
 
 import logging
 from base64 import urlsafe_b64encode
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from barnabas.broker.registry.change_notifications import Changes
+from barnabas.broker.registry.change_notifications import NOTIFICATION_LIFETIME_MS, Changes
 from barnabas.broker.security.tokens.token import (
     Token,
     TokenLimits,
@@ -63,6 +64,12 @@ log = logging.getLogger(__name__)
 MOST_OF_ONE = 1_000
 """Maximum per owner; with `MOST_RENEWERS_CHARACTERS` of renewers' names each, about 30 MB."""
 MOST_RENEWERS_CHARACTERS = 10_000
+MOST_CHANGES = 1_000
+"""Maximum of the changes that a user makes on this broker while a notification stays, 15 minutes; see `_count_change`.
+
+At each change all brokers list all notifications. Deleting notifications earlier is no alternative: a Kafka broker that
+was disconnected meanwhile would miss changes, because it does not read all tokens again.
+"""
 
 
 class TokenManager:
@@ -95,6 +102,8 @@ class TokenManager:
         self._tokens: dict[str, Token] = {}
         self._credentials: dict[str, dict[str, ScramCredential]] = {}
         self._ids: dict[bytes, str] = {}
+        # The changes counted by `_count_change`: when, and by whom. The oldest first.
+        self._recent_changes: deque[tuple[int, Principal]] = deque()
         self._changes = Changes(
             registry,
             clock,
@@ -135,12 +144,14 @@ class TokenManager:
         """Create a token, which is valid when this returns.
 
         Raises:
-            KafkaError: POLICY_VIOLATION: the owner has too many tokens, or names too many renewers.
+            KafkaError: POLICY_VIOLATION: the owner has too many tokens, names too many renewers, or makes too many
+                changes.
         """
         # differs from Kafka (delegation-token-count): in Kafka only memory limits the number of a user's tokens.
         count = sum(token.owner == owner for token in self._tokens.values())
         if count >= MOST_OF_ONE or sum(len(str(each)) for each in renewers) > MOST_RENEWERS_CHARACTERS:
             raise KafkaError(ErrorCode.POLICY_VIOLATION)
+        self._count_change(owner)
         token_id = urlsafe_b64encode(new_uuid(self._dice)).decode().rstrip("=")
         token = new_token(token_id, owner, renewers, max_lifetime_ms, self._clock.now_ms(), self._limits)
         await self._registry.multi([CreateOp(paths.delegation_token(token_id), encode_token(token)), _note(token_id)])
@@ -151,9 +162,11 @@ class TokenManager:
         """Extend a token's lifetime, and return its new expiry.
 
         Raises:
-            KafkaError: The token does not exist, is not the principal's, or has expired.
+            KafkaError: The token does not exist, is not the principal's, or has expired. POLICY_VIOLATION: the
+                principal makes too many changes.
         """
         token = renewed(self._of(secret), principal, period_ms, self._clock.now_ms(), self._limits)
+        self._count_change(principal)
         await self._change(token)
         return token.expiry_ms
 
@@ -161,7 +174,8 @@ class TokenManager:
         """Change a token's expiry or remove it, and return the expiry.
 
         Raises:
-            KafkaError: The token does not exist, is not the principal's, or has expired.
+            KafkaError: The token does not exist, is not the principal's, or has expired. POLICY_VIOLATION: the
+                principal makes too many changes; a removal is always allowed.
         """
         now_ms = self._clock.now_ms()
         before = self._of(secret)
@@ -169,24 +183,13 @@ class TokenManager:
         if token is None:
             await self._remove(before.token_id)
             return now_ms
+        self._count_change(principal)
         await self._change(token)
         return token.expiry_ms
 
-    def visible(
-        self, principal: Principal, owners: Collection[Principal] | None, may_describe: Callable[[str], bool]
-    ) -> list[Token]:
-        """Return the tokens that a principal may see, oldest first.
-
-        Args:
-            owners: Return only tokens that these principals own or may renew; None: all.
-            may_describe: Returns whether the principal may see a token that is not its own.
-        """
-        return [
-            token
-            for token in sorted(self._tokens.values(), key=lambda token: (token.issue_ms, token.token_id))
-            if (owners is None or any(token.is_of(owner) for owner in owners))
-            and (token.is_of(principal) or may_describe(token.token_id))
-        ]
+    def tokens(self) -> list[Token]:
+        """Return all tokens, oldest first."""
+        return sorted(self._tokens.values(), key=lambda token: (token.issue_ms, token.token_id))
 
     def secret(self, token: Token) -> bytes:
         """Compute the secret of a token."""
@@ -205,6 +208,20 @@ class TokenManager:
         if token_id is None:
             raise KafkaError(ErrorCode.DELEGATION_TOKEN_NOT_FOUND)
         return self._tokens[token_id]
+
+    def _count_change(self, principal: Principal) -> None:
+        """Count a creation or a new expiry. Removals need no limit: there are not more of them than of creations.
+
+        Raises:
+            KafkaError: POLICY_VIOLATION: the principal has made too many changes.
+        """
+        now_ms, changes = self._clock.now_ms(), self._recent_changes
+        while changes and now_ms - changes[0][0] > NOTIFICATION_LIFETIME_MS:
+            changes.popleft()
+        # differs from Kafka (delegation-token-changes): Kafka allows any number of changes.
+        if sum(each == principal for _, each in changes) >= MOST_CHANGES:
+            raise KafkaError(ErrorCode.POLICY_VIOLATION)
+        changes.append((now_ms, principal))
 
     async def _change(self, token: Token) -> None:
         try:

@@ -11,14 +11,15 @@ Source: zookeeper.md, delegation tokens; semantics; KIP-48; Kafka 2.7.2, kafka.s
 
 import hmac
 from base64 import b64encode
-from collections.abc import Collection
+from collections.abc import Collection, Set
 from typing import NamedTuple
 
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
+from barnabas.core.types import MOST_TIMESTAMP_MS
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.znodes.payload import MalformedError, dump, load_strictly
-from barnabas.wire.security.principals import Principal
+from barnabas.wire.security.principals import Principal, parse_principal
 
 
 class Token(NamedTuple):
@@ -34,6 +35,10 @@ class Token(NamedTuple):
     def is_of(self, principal: Principal) -> bool:
         """Return whether a principal may renew and expire it."""
         return principal == self.owner or principal in self.renewers
+
+    def is_of_any(self, principals: Set[Principal]) -> bool:
+        """Return whether one of these principals may renew and expire it."""
+        return self.owner in principals or not principals.isdisjoint(self.renewers)
 
     def has_expired(self, now_ms: int) -> bool:
         return self.max_ms < now_ms or self.expiry_ms < now_ms
@@ -71,7 +76,8 @@ def new_token(
     """
     most_ms = limits.max_lifetime_ms
     lifetime_ms = most_ms if max_lifetime_ms <= 0 else min(max_lifetime_ms, most_ms)
-    max_ms = now_ms + lifetime_ms
+    # differs from Kafka (token-lifetime-overflow): in Kafka this sum and those with the expiry may overflow.
+    max_ms = min(now_ms + lifetime_ms, MOST_TIMESTAMP_MS)
     return Token(token_id, owner, tuple(renewers), now_ms, max_ms, min(max_ms, now_ms + limits.expiry_time_ms))
 
 
@@ -150,7 +156,8 @@ def decode_token(data: bytes | None) -> Token:
 
 
 def _principal(text: object) -> Principal:
-    kind, colon, name = paths.desanitize(text).partition(":") if isinstance(text, str) else ("", "", "")
-    if not kind or not colon or not name:
-        raise MalformedError("a principal is written Type:name")
-    return Principal(kind, name)
+    try:
+        # As Kafka: type and name may be empty.
+        return parse_principal(paths.desanitize(text) if isinstance(text, str) else "")
+    except ValueError as error:
+        raise MalformedError(str(error)) from None

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.registry import embedded
-from barnabas.broker.registry.zookeeper_server.connection import MOST_WAITING, MOST_WAITING_BYTES
+from barnabas.broker.registry.zookeeper_server.connection import MOST_UNSENT_BYTES, MOST_WAITING, MOST_WAITING_BYTES
 from barnabas.broker.registry.zookeeper_server.state import MOST_PER_HOST, MOST_WATCH_BYTES
 from barnabas.wire.registry.store import CreateOp, EventType, WatchEvent
 from tests import zookeeper_client as zk
@@ -246,3 +246,28 @@ async def test_of_so_many_bytes_requests_wait_and_no_more_are_read(world: World,
             client.peer.on_read()
         assert world.state.outstanding_count <= MOST_WAITING_BYTES // len(data) + 1
     assert heard == [(number, 0) for number in range(1, 21)]
+
+
+async def test_reads_behind_a_write_are_answered_as_the_client_takes_the_answers(world: World, /) -> None:
+    client, other = await Client.connect(world), await Client.connect(world)
+    data, count = bytes(100_000), 100
+    client.request(zk.CREATE, zk.creation("/big", data))
+    await world.turn()
+    client.frames()
+    client.peer.room_bytes = 0
+    client.request(zk.CREATE, zk.creation("/small"))
+    for _ in range(count):
+        client.request(zk.GET_DATA, zk.watching("/big", True))
+    await world.turn()
+    for _ in range(10):
+        # It is told of these, but gets no more answers because of that.
+        other.request(zk.SET_DATA, zk.setting("/big", data))
+        await world.turn()
+    for turn in range(count):
+        answered_bytes = (count - world.state.outstanding_count) * len(data)
+        assert answered_bytes <= turn * len(data) + MOST_UNSENT_BYTES + len(data)
+        client.peer.take(len(data))
+        await world.turn()
+    client.peer.take(count * len(data))
+    await world.turn()
+    assert [each for each in client.heard() if each[0] > 0] == [(xid, 0) for xid in range(2, count + 3)]
