@@ -3,12 +3,13 @@
 Source: protocol guide, DescribeDelegationToken; KIP-48; semantics, delegation tokens.
 """
 
+from typing import TYPE_CHECKING
+
 from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.fanout import in_slices
 from barnabas.broker.requests.slices import MORE, MOST_ELEMENTS_AT_ONCE, Steps
 from barnabas.broker.requests.table import Handler
 from barnabas.broker.requests.token_requests import check_asker, token_manager
-from barnabas.broker.security.tokens.token import Token
 from barnabas.core.error_code import ErrorCode
 from barnabas.wire.protocol.messages.describe_delegation_token import (
     DescribedDelegationToken,
@@ -18,6 +19,10 @@ from barnabas.wire.protocol.messages.describe_delegation_token import (
 )
 from barnabas.wire.security.authorizer import Operation, ResourceType
 from barnabas.wire.security.principals import Principal
+
+if TYPE_CHECKING:
+    # Most brokers have no tokens: then a start does not load their code.
+    from barnabas.broker.security.tokens.token import Token
 
 
 @in_slices
@@ -48,14 +53,14 @@ def describe_delegation_token(
     yield DescribeDelegationTokenResponse(tokens=described)
 
 
-def _may_describe(ctx: RequestContext, token: Token) -> bool:
+def _may_describe(ctx: RequestContext, token: "Token") -> bool:
     # differs from Kafka (delegation-token-denials): not logged, because the request does not name the tokens of others.
     return token.is_of(ctx.connection.principal) or ctx.may_unlogged(
         Operation.DESCRIBE, ResourceType.DELEGATION_TOKEN, token.token_id
     )
 
 
-def _describe(token: Token, secret: bytes) -> DescribedDelegationToken:
+def _describe(token: "Token", secret: bytes) -> DescribedDelegationToken:
     return DescribedDelegationToken(
         token.owner.kind,
         token.owner.name,
