@@ -96,10 +96,18 @@ def mutated(source: random.Random, frames: list[bytes]) -> Iterator[bytes]:
         yield bytes(frame)
 
 
+# Who asks afterwards whether the broker answers tells one that waits from one that stands still.
+_MOST_WAIT_S = 10
+
+
 def answered_count(sock: socket.socket) -> int:
-    """How many answers come before the broker closes the connection."""
+    """How many answers come before the broker closes the connection, or waits as it was asked to.
+
+    A mutated timeout may be of days, and a mutated UpdateMetadata make a deletion wait for brokers that are not there.
+    """
     data = bytearray()
-    with contextlib.suppress(ConnectionError):
+    sock.settimeout(_MOST_WAIT_S)
+    with contextlib.suppress(ConnectionError, TimeoutError):
         while part := sock.recv(1 << 20):
             data += part
     count = position = 0
