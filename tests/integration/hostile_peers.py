@@ -9,11 +9,12 @@ import json
 import random
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from barnabas.testing import Broker
+from barnabas.wire.protocol.api_keys import ApiKey
 from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from barnabas.wire.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from barnabas.wire.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -96,20 +97,42 @@ def mutated(source: random.Random, frames: list[bytes]) -> Iterator[bytes]:
         yield bytes(frame)
 
 
-# Who asks afterwards whether the broker answers tells one that waits from one that stands still.
+# Requests that wait for the controller's work as long as they say. A mutated timeout may be of days, and a mutated
+# UpdateMetadata make a deletion wait for brokers that are not there.
+_MAY_WAIT = {
+    ApiKey.CREATE_TOPICS,
+    ApiKey.DELETE_TOPICS,
+    ApiKey.CREATE_PARTITIONS,
+    ApiKey.ELECT_LEADERS,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+}
 _MOST_WAIT_S = 10
 
 
-def answered_count(sock: socket.socket) -> int:
-    """How many answers come before the broker closes the connection, or waits as it was asked to.
-
-    A mutated timeout may be of days, and a mutated UpdateMetadata make a deletion wait for brokers that are not there.
-    """
+def answered_count(sock: socket.socket, frames: Sequence[bytes]) -> int:
+    """How many frames are answered before the broker closes the connection, or waits as it was asked to."""
     data = bytearray()
-    sock.settimeout(_MOST_WAIT_S)
-    with contextlib.suppress(ConnectionError, TimeoutError):
-        while part := sock.recv(1 << 20):
+    with contextlib.suppress(ConnectionError):
+        while True:
+            sock.settimeout(_MOST_WAIT_S if _may_wait(frames[_complete_count(data) :]) else PATIENCE_S)
+            try:
+                part = sock.recv(1 << 20)
+            except TimeoutError:
+                if _may_wait(frames[_complete_count(data) :]):
+                    break
+                raise
+            if not part:
+                break
             data += part
+    return _complete_count(data)
+
+
+def _may_wait(left: Sequence[bytes]) -> bool:
+    return bool(left) and left[0][:2] in {key.to_bytes(2, "big") for key in _MAY_WAIT}
+
+
+def _complete_count(data: bytearray) -> int:
+    """How many whole answers there are."""
     count = position = 0
     while len(data) - position >= 4:
         (size,) = struct.unpack_from(">i", data, position)
@@ -128,7 +151,7 @@ def send_all(broker: Broker, frames: list[bytes]) -> None:
                 sock.sendall(b"".join(struct.pack(">i", len(frame)) + frame for frame in burst))
                 sock.shutdown(socket.SHUT_WR)
             # The first that was not answered is the one that the connection was closed for.
-            start += answered_count(sock) + 1
+            start += answered_count(sock, burst) + 1
 
 
 def frame_of(request: Any, version: int, client_id: str = "evil") -> bytes:

@@ -196,7 +196,7 @@ def consume(
                 max_partition_fetch_bytes=max_partition_fetch_bytes,
                 is_read_committed=is_read_committed,
             )
-            reader = _Reader(consumer, writer, max_messages, timeout_ms, stopped, pool.env.elsewhere)
+            reader = _Reader(consumer, writer, max_messages, timeout_ms, stopped, asyncio.to_thread)
             topics = await _topics(Admin(pool), topic, whitelist)
 
             def watching(use: Callable[[_Topics], Awaitable[None]]) -> AbstractAsyncContextManager[None]:
@@ -349,10 +349,10 @@ class _Reader:
         max_messages: int | None,
         timeout_ms: int | None,
         stopped: asyncio.Event,
-        elsewhere: Callable[[Callable[[], None]], Awaitable[None]] | None = None,
+        elsewhere: Callable[[Callable[[], None]], Awaitable[None]],
     ) -> None:
         """Args:
-        elsewhere: Runs a function in a thread; None: records are printed on the event loop.
+        elsewhere: Runs a function in a thread.
         """
         self.consumer = consumer
         self.count = 0
@@ -451,18 +451,15 @@ class _Reader:
         # max.poll.interval.ms removed it, it would print the same records again, as slowly. It limits rebalances only.
         next_offsets = dict(self.consumer.positions)
         write = partial(self._write_records, fetched, next_offsets, member)
-        if self._elsewhere is None:
-            write()
-        else:
-            printing = asyncio.ensure_future(self._elsewhere(write))
-            self.is_printing = True
-            if not await self._comes_first(printing):
-                # The thread stops after the record that it writes.
-                await asyncio.wait([printing], timeout=_STALLED_S)
-                if not printing.done():
-                    return None
-            self.is_printing = False
-            printing.result()
+        printing = asyncio.ensure_future(self._elsewhere(write))
+        self.is_printing = True
+        if not await self._comes_first(printing):
+            # The thread stops after the record that it writes.
+            await asyncio.wait([printing], timeout=_STALLED_S)
+            if not printing.done():
+                return None
+        self.is_printing = False
+        printing.result()
         if fetched:
             self._last_record = asyncio.get_running_loop().time()
         return next_offsets

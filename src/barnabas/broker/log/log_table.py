@@ -221,7 +221,7 @@ class LogTable:
             return told
         log = self.logs.pop(topic_partition, None)
         damaged = self.damaged.pop(topic_partition, None)
-        gone: list[PartitionLog | DamagedLog] = [*(damaged.all() if damaged is not None else ())]
+        gone: list[PartitionLog | DamagedLog] = [] if damaged is None else [*damaged.all()]
         if log is not None:
             gone.append(log)
         if not gone and topic_partition not in self._replaced:

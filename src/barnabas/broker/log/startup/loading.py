@@ -200,15 +200,7 @@ class _Loading:
             _logger.error(
                 "cannot open %s, its partition is offline: %s", path, error, exc_info=None if is_known else error
             )
-            self._result.damaged[topic_partition] = DamagedLog(
-                path,
-                str(error) if is_known else repr(error),
-                contents.was_clean,
-                contents.recovery_points.get(topic_partition),
-                contents.log_start_offsets.get(topic_partition),
-                contents.cleaner_offsets.get(topic_partition),
-                self._result.damaged.get(topic_partition),
-            )
+            self._note_damage(topic_partition, path, str(error) if is_known else repr(error))
             left.one_done()
 
         self._executors[directory].run(work, opened, failed)
@@ -262,9 +254,13 @@ class _Loading:
 
     def _set_aside(self, log: PartitionLog, reason: str) -> None:
         """Count a log as damaged, and do not change it."""
-        key, contents = log.topic_partition, self._contents[log.directory.parent]
+        self._note_damage(log.topic_partition, log.directory, reason)
+        log.release()
+
+    def _note_damage(self, key: TopicPartition, path: Path, reason: str) -> None:
+        contents = self._contents[path.parent]
         self._result.damaged[key] = DamagedLog(
-            log.directory,
+            path,
             reason,
             contents.was_clean,
             contents.recovery_points.get(key),
@@ -272,7 +268,6 @@ class _Loading:
             contents.cleaner_offsets.get(key),
             self._result.damaged.get(key),
         )
-        log.release()
 
     def _log_progress(self) -> None:
         now_ms = self._env.clock.monotonic_ms()
