@@ -18,7 +18,7 @@ from barnabas.clients.group import GroupMember
 from barnabas.clients.mirror.transactional import TransactionalProducer
 from barnabas.clients.pool import Pool
 from barnabas.clients.producer import Producer
-from barnabas.core.error_code import RETRIABLE
+from barnabas.core.error_code import RETRIABLE, ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.wire.records.builder import BatchBuilder
@@ -178,7 +178,8 @@ class ClusterLoad:
                         self.copied.append(number)
                         await asyncio.sleep(self._pause_s)
                 except KafkaError as error:
-                    if error.code not in RETRIABLE:
+                    # The last transaction's end may take as long as a hung leader's session, and the election.
+                    if error.code not in RETRIABLE | {ErrorCode.CONCURRENT_TRANSACTIONS}:
                         raise
                 finally:
                     writer.close()

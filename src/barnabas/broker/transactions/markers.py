@@ -5,7 +5,7 @@
 
 Invariants: markers of a transaction are sent until every partition has its marker. Sending ends early for a partition
 that is deleted or cannot store markers, and for all if a partition reports a newer coordinator. A marker may be written
-twice; this does not affect readers.
+twice; this does not affect readers. A request to a broker that has left the cluster fails at once.
 
 Source: KIP-98; semantics, WriteTxnMarkers.
 """
@@ -14,7 +14,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
-from barnabas.broker.cluster.image import ClusterView
+from barnabas.broker.cluster.image import ClusterView, ImageChange
 from barnabas.broker.interbroker.channels import MARKER_LANE
 from barnabas.broker.transactions.events import SendMarkers
 from barnabas.core.error_code import ErrorCode
@@ -55,6 +55,8 @@ class Channels(Protocol):
         /,
     ) -> Pending[WriteTxnMarkersResponse]: ...
 
+    def drop(self, broker_id: int, lane: str, /) -> None: ...
+
 
 class _Outcome:
     """The outcome of one transaction, and the partitions whose markers are still missing."""
@@ -92,6 +94,7 @@ class MarkerSender:
         # Outcomes that wait for `open`; afterwards None.
         self._early: list[_Outcome] | None = []
         self._is_closed = False
+        cluster.on_change(self._on_image)
 
     def send(self, markers: SendMarkers, coordinator_epoch: int, written: Callable[[], object]) -> Callable[[], object]:
         """Send the markers of a transaction to all its partitions.
@@ -160,6 +163,12 @@ class MarkerSender:
             self._go_on(leader)
         if is_shorter:
             self._timers.call_later(0, self._finish_if_done, outcome)
+
+    def _on_image(self, change: ImageChange) -> None:
+        # A broker that hangs or lost its network answers nothing until request.timeout.ms; its partitions have new
+        # leaders long before.
+        for broker_id in self._busy - change.image.brokers.keys():
+            self._channels.drop(broker_id, MARKER_LANE)
 
     def _go_on(self, broker_id: int) -> None:
         """Send the waiting markers for a broker, unless a request to it is in progress."""

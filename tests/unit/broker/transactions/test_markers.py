@@ -1,5 +1,7 @@
 """Outcomes on their way to the leaders of partitions."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from barnabas.broker.cluster.image import ClusterView
@@ -11,6 +13,7 @@ from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.protocol.messages.update_metadata import (
+    UpdateMetadataBroker,
     UpdateMetadataPartitionState2,
     UpdateMetadataRequest,
     UpdateMetadataTopicState,
@@ -44,12 +47,18 @@ class Brokers:
         self.asked.append((broker_id, request, pending))
         return pending
 
-    def lead(self, leaders: dict[tuple[str, int], int]) -> None:
+    def drop(self, broker_id, lane):
+        for to, _, pending in self.asked:
+            if to == broker_id and not pending.is_done:
+                pending.fail(KafkaError(E.NETWORK_EXCEPTION))
+
+    def lead(self, leaders: dict[tuple[str, int], int], live: Sequence[int] = (1, 2)) -> None:
         states = [
             UpdateMetadataTopicState(topic, [UpdateMetadataPartitionState2(index, leader=leader)])
             for (topic, index), leader in leaders.items()
         ]
-        self.view.update_metadata(UpdateMetadataRequest(topic_states=states))
+        brokers = [UpdateMetadataBroker(each) for each in live]
+        self.view.update_metadata(UpdateMetadataRequest(topic_states=states, live_brokers=brokers))
 
     def tell(self, producer_id: int = 7, places=tuple(ALL), epoch: int = 3):
         markers = SendMarkers(producer_id, 1, True, frozenset(TopicPartition(*place) for place in places))
@@ -173,6 +182,17 @@ def test_a_lost_connection_and_a_partition_without_leader_are_tried_again(broker
     if brokers.waiting:
         brokers.answer(1)
     assert brokers.done == [7]
+
+
+def test_markers_in_flight_to_a_broker_that_leaves_go_to_the_new_leader(brokers: Brokers) -> None:
+    brokers.tell(places=[("t", 1)])
+    brokers.tell(8, places=[("t", 1)])
+    brokers.lead({("t", 1): 1}, live=[1])
+    brokers.clock.advance(RETRY_MS)
+    assert {broker_id for broker_id, _ in brokers.waiting} <= {1}
+    while brokers.waiting:
+        brokers.answer(1)
+    assert sorted(brokers.done) == [7, 8]
 
 
 def test_a_deleted_topic_is_done_with(brokers: Brokers) -> None:
