@@ -142,12 +142,18 @@ class TestWhereRecordsAreWalked:
         assert (result.error_code, result.message, result.log_start_offset) == (ErrorCode.INVALID_RECORD, None, 0)
 
 
-def test_a_wrong_largest_timestamp_is_put_right(env, open_partition_log):
-    env.validates_records = True
+# A timestamp below the first record's cannot be the largest, so it is put right without `validates_records` as well:
+# Sarama before 1.45.1 sends -1.
+@pytest.mark.parametrize(("validates", "sent"), [(True, 5), (True, 2000), (False, -1), (False, 999)])
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+def test_a_wrong_largest_timestamp_is_put_right(env, open_partition_log, validates, sent, codec):
+    env.validates_records = validates
     log = open_partition_log()
-    log.append(memoryview(patched(batch(2), 35, ">q", 5)), 0)
+    data = patched(batch(2, codec, producer_id=9, producer_epoch=0, base_sequence=0), 35, ">q", sent)
+    log.append(memoryview(data), 0)
 
     assert log.active_segment.max_timestamp_ms == 1001
+    assert log.producers.get(9).last_timestamp_ms == 1001
 
 
 IN_A_TRANSACTION = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0, "is_transactional": True}

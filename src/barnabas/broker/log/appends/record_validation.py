@@ -116,7 +116,7 @@ def _prepare_as_it_is(
         crc,
         attributes,
         last_offset_delta,
-        _,
+        base_timestamp_ms,
         max_timestamp_ms,
         producer_id,
         _,
@@ -147,6 +147,8 @@ def _prepare_as_it_is(
         or (codec == _ZSTD and not rules.has_zstd)
         # Only the broker may set this bit; the walk refuses it with a list of all records.
         or attributes & LOG_APPEND_TIME_BIT
+        # Sarama before 1.45.1 sends -1. Retention, lookups by time and the expiry of producers need the true maximum.
+        or (max_timestamp_ms < base_timestamp_ms and not rules.is_log_append_time)
     ):
         return None
     append_time_ms = NO_TIMESTAMP
