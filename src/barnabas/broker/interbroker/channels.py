@@ -250,6 +250,7 @@ class _Link:
         "_is_dialling",
         "_is_unproved",
         "_login",
+        "_max_versions",
         "_queue",
         "_reported",
         "_sent",
@@ -274,6 +275,8 @@ class _Link:
         self._connection: BrokerConnection | None = None
         self._is_dialling = False
         self._login: Login | None = None
+        # What the broker supports; empty before the connection's first login.
+        self._max_versions: dict[int, int] = {}
         self._talk: _Talk | None = None
         self._timer: Timer | None = None
         self._correlation_id = 0
@@ -307,7 +310,7 @@ class _Link:
     def _log_in(self, connection: BrokerConnection, login: "Login") -> None:
         """Log in, initially or again; queued requests wait."""
         self._is_dialling = True
-        talk = self._talk = _Talk(connection, self._client_id)
+        talk = self._talk = _Talk(connection, self._client_id, self._max_versions)
         work = _log_in(talk, login, self._channels.timeout_ms() / 1000)
         self._channels.spawner.spawn(work, lambda error: error).then(self._logged_in, self._logged_in)
 
@@ -389,6 +392,7 @@ class _Link:
         self._figures.is_connected = True
         self._figures.connection_count += 1
         self._is_unproved = True
+        self._max_versions = {}
         connection = self._connection = BrokerConnection(channel, self._lost)
         try:
             self._login = self._channels.security.new_login(f"broker {self._broker_id}")
@@ -440,11 +444,11 @@ class _Talk:
 
     __slots__ = ("_client_id", "_connection", "_correlation_id", "_max_versions", "_waiting")
 
-    def __init__(self, connection: BrokerConnection, client_id: str) -> None:
+    def __init__(self, connection: BrokerConnection, client_id: str, max_versions: dict[int, int]) -> None:
         self._connection = connection
         self._client_id = client_id
         self._correlation_id = 0
-        self._max_versions: dict[int, int] = {}
+        self._max_versions = max_versions
         self._waiting: asyncio.Future[bytes] | None = None
 
     async def ask(self, request: Message, answer: type[R], *, max_version: int | None = None) -> R:
@@ -461,9 +465,14 @@ class _Talk:
         return answer.decode(version, got, position)[0]
 
     async def learn_versions(self) -> None:
-        """Ask for the versions that the broker supports: Kafka before 2.2 has only SaslAuthenticate 0. As in Kafka."""
+        """Ask for the versions that the broker supports: Kafka before 2.2 has only SaslAuthenticate 0. As in Kafka.
+
+        Asked once per connection: an expired session accepts nothing but a new login.
+        """
+        if self._max_versions:
+            return
         told = await self.ask(ApiVersionsRequest(), ApiVersionsResponse, max_version=0)
-        self._max_versions = {each.api_key: each.max_version for each in told.api_keys}
+        self._max_versions.update((each.api_key, each.max_version) for each in told.api_keys)
 
     def _answered(self, got: memoryview) -> None:
         if self._waiting is not None and not self._waiting.done():

@@ -139,10 +139,11 @@ class ListenerLogins:
     ) -> None:
         """Args:
         servers: For each mechanism, the function that starts a login.
-        max_reauth_ms: For each mechanism, the lifetime of a session (connections.max.reauth.ms); 0: unlimited.
+        max_reauth_ms: For each mechanism, the lifetime of a session (connections.max.reauth.ms); 0 or negative:
+            unlimited.
         """
         self._servers = dict(servers)
-        self._max_reauth_ms = {name: lifetime_ms or None for name, lifetime_ms in max_reauth_ms.items()}
+        self._max_reauth_ms = {name: max(0, lifetime_ms) or None for name, lifetime_ms in max_reauth_ms.items()}
         self.failure_delay_ms = failure_delay_ms
         self.checks = checks
         self.rate_limiter = LoginRateLimiter(timers.call_later, failure_delay_ms)

@@ -328,6 +328,23 @@ async def test_a_login_uses_versions_that_the_broker_has(
     assert [header[:2] for header in headers] == [(18, 0), (17, 1), (36, 0), (26, 1)]
 
 
+async def test_a_login_on_an_expired_session_is_the_first_thing_sent(
+    channels: BrokerChannels, peer: Peer, simulation: Simulation, /
+) -> None:
+    """The receiver closes an expired session on anything else, and has told its versions before."""
+    channels.security = PlainLogin()
+    versions = ApiVersionsResponse(api_keys=[ApiVersion(17, 0, 1), ApiVersion(36, 0, 1)])
+    login = [encoded(SaslHandshakeResponse(0, ["PLAIN"]), 1)]
+    login += [encoded(SaslAuthenticateResponse(session_lifetime_ms=60_000), 1), encoded(EndTxnResponse(), 1)]
+    answers = [encoded(versions, 0), *login, *login]
+    peer.answers = lambda correlation_id: pack(">i", correlation_id) + answers[len(peer.frames) - 1]
+    assert (await ask(channels)).error_code == 0
+    await asyncio.sleep(70)
+    assert (await ask(channels)).error_code == 0
+    headers = [decode_request_header(memoryview(frame)) for frame in peer.frames]
+    assert [header[:2] for header in headers] == [(18, 0), *[(17, 1), (36, 1), (26, 1)] * 2]
+
+
 def records_answer(correlation_id: int, records: bytes) -> bytes:
     data = PartitionData(0, 0, 7, 7, 0, records=records)
     answer = pack(">i", correlation_id) + encoded(FetchResponse(responses=[FetchableTopicResponse("t", [data])]), 11)

@@ -369,6 +369,14 @@ def test_a_session_ends():
     assert stranger.logins.counts.expired_connection_count == 1
 
 
+@pytest.mark.parametrize("max_reauth_ms", [0, -1])
+def test_a_session_without_a_limit_does_not_end(max_reauth_ms):
+    stranger = Stranger(max_reauth_ms=max_reauth_ms)
+    assert stranger.log_in() == 0
+    stranger.clock.advance(10_000)
+    assert stranger.is_served()
+
+
 def test_a_session_of_an_old_client_ends_as_well():
     stranger = Stranger(max_reauth_ms=5_000)
     stranger.shake(version=0)

@@ -112,6 +112,22 @@ def test_an_encrypted_key_needs_its_password_and_asks_nobody(tmp_path, authority
         assert "wrong" not in str(refused.value)
 
 
+@pytest.mark.parametrize("separator", ["", " ", "\n"])
+@pytest.mark.parametrize("password", ["", "right"])
+def test_inline_pem_may_be_on_one_line(authority, separator, password):
+    """KIP-651's form: a properties file joins continued lines."""
+    it = authority.issue("it")
+    texts = {
+        "ssl.keystore.key": it.key_pem(password),
+        "ssl.keystore.certificate.chain": it.certificate_pem,
+        "ssl.truststore.certificates": authority.certificate_pem,
+    }
+    settings = {name: separator.join(text.decode().splitlines()) for name, text in texts.items()}
+    settings |= {"ssl.keystore.type": "PEM", "ssl.truststore.type": "PEM", "ssl.key.password": password}
+    server_context(client_settings(settings))
+    assert client_context(client_settings(settings)).cert_store_stats()["x509"] == 1
+
+
 def test_a_key_of_somebody_else_is_refused(tmp_path, authority):
     path = tmp_path / "it.pem"
     path.write_bytes(authority.issue("one").key_pem() + authority.issue("other").certificate_pem)

@@ -11,6 +11,7 @@ Invariant: no error contains a password, a key or a part of one.
 Source: security page, encryption and authentication using SSL; KIP-651; Kafka 2.7.2, DefaultSslEngineFactory.
 """
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +23,7 @@ TYPES = (PEM, PKCS12, JKS)
 _JKS_MAGIC = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
 _PEM_CERTIFICATE = b"-----BEGIN CERTIFICATE-----"
 _PEM_KEY = b"PRIVATE KEY-----"
+_PEM_BLOCK = re.compile(r"(-----BEGIN [^-]+-----)([A-Za-z0-9+/=\s]*)(-----END [^-]+-----)")
 
 
 @dataclass(slots=True, frozen=True)
@@ -39,7 +41,7 @@ class KeyPair:
 
 def key_pair(key: str, chain: str, password: str | None) -> KeyPair:
     """Read `ssl.keystore.key` and `ssl.keystore.certificate.chain`. Raises ConfigError."""
-    return _checked_pair(f"{key}\n{chain}\n".encode(), password, "ssl.keystore.key")
+    return _checked_pair(_with_lines(f"{key}\n{chain}\n").encode(), password, "ssl.keystore.key")
 
 
 def read_key_pair(location: str, kind: str, password: str | None, key_password: str | None) -> KeyPair:
@@ -81,7 +83,18 @@ def trusted(certificates: str) -> str:
     """Parse `ssl.truststore.certificates`. Raises ConfigError."""
     if _PEM_CERTIFICATE.decode() not in certificates:
         raise ConfigError("ssl.truststore.certificates: holds no certificate in PEM")
-    return certificates
+    return _with_lines(certificates)
+
+
+def _with_lines(pem: str) -> str:
+    """Break the Base64 of PEM into lines: in a properties file it may be on one line, as in KIP-651."""
+
+    def broken(found: re.Match[str]) -> str:
+        begin, body, end = found.groups()
+        text = "".join(body.split())
+        return "\n".join((begin, *(text[start : start + 64] for start in range(0, len(text), 64)), end, ""))
+
+    return _PEM_BLOCK.sub(broken, pem)
 
 
 def read_trusted(location: str, kind: str, password: str | None) -> str:
