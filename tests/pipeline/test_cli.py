@@ -133,6 +133,9 @@ def test_from_a_log_to_a_report(terminal: Terminal, give: Callable[..., str]):
     told = give("rewind", "load", "--topics", "page-views", "--to", "earliest", "--dry-run", *terminal.at)
     assert "table page-views: page-views-0 goes back from offset " in told
     assert "nothing was changed" in told
+    elsewhere = ("--table", "page-views=elsewhere")
+    told = give("rewind", "load", "--topics", "page-views", *elsewhere, "--to", "earliest", *terminal.at)
+    assert f"table page-views: does not exist at {terminal.directory / 'elsewhere'}" in told
     told = give("compact", "load", "--table", "page-views")
     assert re.search(r"page-views: \d files before, 1 after", told)
 
@@ -152,6 +155,7 @@ def test_from_a_log_to_a_report(terminal: Terminal, give: Callable[..., str]):
         (("limits", "--bootstrap-server", "127.0.0.1:1"), "127.0.0.1:1"),
         (("status", "--checkpoint", "nowhere"), "no run has a status in nowhere"),
         (("rewind", "ranking", "--to", "latest"), "must be a time, offsets, or earliest"),
+        (("rewind", "load", "--to", "earliest"), "job load reads any topics: name them with --topics"),
         (
             ("run", "ranking", "--bootstrap-server", "127.0.0.1:1"),
             "no broker can be reached at 127.0.0.1:1 (Connection",

@@ -15,6 +15,7 @@ import pytest
 
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.events.schema_registry import SchemaRegistry
+from barnabas.pipeline.runner.maintenance import Every
 from barnabas.pipeline.runner.outputs import table_location
 from barnabas.pipeline.runner.supervisor import RunFailedError
 from barnabas.pipeline.tables.formats import open_table
@@ -79,6 +80,35 @@ def test_a_table_is_committed_to_where_its_topic_has_records_and_a_new_topic_has
     assert load(site, orders, users, later).figures.record_count == 2
     assert site.rows(LOAD, orders, "id") == [(number,) for number in range(11)]
     assert (site.rows(LOAD, users, "name"), site.rows(LOAD, later, "n")) == ([("a",)], [(1,), (2,)])
+
+
+def test_a_topic_without_rows_does_not_stop_a_load_with_a_layout(site: Site):
+    topics = [f"{site.name}-{name}" for name in ("orders", "empty", "refused", "people")]
+    orders, _, refused, people = topics
+    for topic in topics:
+        site.create(topic, 1)
+    send(site, orders, {"id": 1, "country": "de"})
+    site.send(refused, [(None, b"no json")])
+    site.send(people, [(b"a", None)])
+    plan = {
+        "layout": Layout(parse_divisions("country"), ("id",)),
+        "by_key": (people,),
+        "compact_every": Every(batches=1),
+    }
+    load(site, *topics, **plan)
+    assert [path.name for path in (site.directory / "tables/load").iterdir()] == [orders]
+    for number, topic in enumerate(topics):
+        site.send(topic, [(b"a", b'{"id": %d, "country": "cz"}' % (number + 2))])
+    load(site, *topics, **plan)
+    rows = [site.rows(LOAD, topic, "id", "country") for topic in topics]
+    assert rows == [[(1, "de"), (2, "cz")], [(3, "cz")], [(4, "cz")], [(5, "cz")]]
+    # A row without the columns does.
+    for by_key in (False, True):
+        topic = f"{site.name}-{by_key}"
+        site.create(topic, 1)
+        site.send(topic, [(b"a", b"{}")])
+        with pytest.raises(TableError, match="column country for partitioning or sorting does not exist"):
+            load(site, topic, layout=plan["layout"], by_key=(topic,) if by_key else ())
 
 
 def test_new_fields_become_columns_and_a_changed_type_is_put_aside(site: Site):

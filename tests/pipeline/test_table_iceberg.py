@@ -113,6 +113,18 @@ def test_a_first_commit_without_files_makes_the_table(spark: SparkSession, table
     assert offsets_in(table) == []
 
 
+def test_a_table_without_a_commit_has_its_creators_columns(
+    spark: SparkSession, table: IcebergTable, directory: Path
+) -> None:
+    assert table.schema() is None
+    kinds = {"id": pa.int64(), "at": pa.timestamp("us", "UTC"), "amount": pa.decimal128(12, 2)}
+    made_by_others(directory, pa.schema(kinds), {})
+    columns = table.schema()
+    assert columns is not None
+    assert columns.simpleString() == "struct<id:bigint,at:timestamp,amount:decimal(12,2)>"
+    assert not table.exists()
+
+
 def test_numbers_are_widened(spark: SparkSession, table: IcebergTable) -> None:
     narrow = spark.sql("SELECT 1 AS n, CAST(0.5 AS FLOAT) AS f, array(named_struct('x', 1)) AS l, 1 AS keep")
     table.append(narrow, progress_of("load", 1, 1))

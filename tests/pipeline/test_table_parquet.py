@@ -15,7 +15,6 @@ from barnabas.pipeline.tables import parquet
 from barnabas.pipeline.tables.data_files import write_files
 from barnabas.pipeline.tables.formats import open_table
 from barnabas.pipeline.tables.layout import Layout, parse_divisions
-from barnabas.pipeline.tables.parquet import Note, Snapshot
 from barnabas.pipeline.tables.table import Progress, Table, TableError
 from tests.spark import shared_session
 
@@ -205,13 +204,3 @@ def test_files_stay_divided_as_they_are(spark: SparkSession, tmp_path: Path) -> 
 def test_an_object_store_is_refused(spark: SparkSession) -> None:
     with pytest.raises(TableError, match="must be on a local disk"):
         open_table(spark, "s3a://lake/table", "parquet")
-
-
-def test_the_newest_progress_of_each_run_counts_whichever_note_has_it() -> None:
-    def note(*runs: Progress) -> Note:
-        return Note({each.run: each for each in runs}, "{}", ())
-
-    notes = [note(progress_of(3, "x"), progress_of(1, "y")), note(progress_of(2, "x"), progress_of(4, "y"))]
-    for order in (notes, notes[::-1]):
-        runs = Snapshot({str(number): each for number, each in enumerate(order)}, ()).runs
-        assert runs == {"x": progress_of(3, "x"), "y": progress_of(4, "y")}

@@ -8,7 +8,7 @@ from typing import Any
 
 from barnabas.clients import positions
 from barnabas.clients.librdkafka import librdkafka_options
-from barnabas.clients.security import ClientSecurity, client_security
+from barnabas.clients.security import ClientSecurity, client_security, trimmed
 from barnabas.core.config.properties import read_properties
 from barnabas.pipeline.runner.cluster import COMMITTED, ISOLATION, ISOLATION_LEVELS, KafkaOptions
 from barnabas.pipeline.runner.plan import Bound, PlanError
@@ -158,7 +158,7 @@ def kafka_options(arguments: argparse.Namespace, client_id: str) -> KafkaOptions
     options = {"client.id": client_id}
     if arguments.command_config is not None:
         options |= read_properties(str(arguments.command_config))[0]
-    options |= pairs(arguments.kafka_option, "--kafka-option")
+    options = trimmed(options | pairs(arguments.kafka_option, "--kafka-option"))
     level = options.get(ISOLATION, COMMITTED)
     if level not in ISOLATION_LEVELS:
         raise PlanError(f"{ISOLATION}={level} is invalid: use {' or '.join(ISOLATION_LEVELS)}")

@@ -19,11 +19,12 @@ from barnabas.pipeline.commands.options import (
     names,
     pairs,
     parse_bound,
+    resolve_location,
     session_options,
     tables_root,
 )
 from barnabas.pipeline.runner.cluster import Cluster
-from barnabas.pipeline.runner.plan import PlanError, RunPlan
+from barnabas.pipeline.runner.plan import PlanError, RunPlan, check_plan
 from barnabas.pipeline.runner.run_metrics import Metrics
 from barnabas.pipeline.runner.session import session_for
 
@@ -36,6 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     options.value("--as", "RUN", "name of the run (the job's)", "", dest="run_name")
     options.value("--topics", "TOPIC,...", "topics of a job that reads any", "")
     options.values("--topic", "NAME=TOPIC", "topic of an input or output, as in the run")
+    options.values("--table", "NAME=PLACE", "another location of a table, as in the run")
     options.flag("--dry-run", "only print the planned changes")
     options.value("--give-up", "S", "longest time to wait for the run's end", 10.0, unit=" s")
     add_cluster_options(parser)
@@ -49,6 +51,9 @@ def run(arguments: argparse.Namespace) -> int:
     to = parse_bound(arguments.to)
     if to is None or to.is_latest:
         raise PlanError(f"--to {arguments.to}: must be a time, offsets, or earliest")
+    places = {
+        name: resolve_location(place, arguments.format) for name, place in pairs(arguments.table, "--table").items()
+    }
     plan = RunPlan(
         job,
         kafka_options(arguments, f"barnabas-{job.name}"),
@@ -59,8 +64,10 @@ def run(arguments: argparse.Namespace) -> int:
         pairs(arguments.topic, "--topic"),
         names(arguments.topics),
         start=to,
+        places=places,
         give_up_s=arguments.give_up,
     )
+    check_plan(plan)
     with session_for(session_options(arguments), [plan], print) as (spark, _), closing(Cluster(plan.kafka)) as cluster:
         from barnabas.pipeline.runner.job_run import JobRun
 

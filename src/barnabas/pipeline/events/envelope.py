@@ -3,7 +3,7 @@
 | field | meaning |
 | --- | --- |
 | op | c: created, r: read by a snapshot, u: updated, d: deleted, t: table truncated, m: a message without a row |
-| before, after | the row before and after the change: an object or null |
+| before, after | the row before and after the change: an object or null; for MongoDB, the object's JSON as a string |
 | payload | the envelope, if the value has a schema block |
 
 A row is copied from the value's text unchanged. Spark's functions would serialize it again, and thereby change numbers
@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 
-from barnabas.pipeline.tables.schema_evolution import NO_UTF8, VALUE_LENGTH
+from barnabas.pipeline.tables.schema_evolution import HALF_A_PAIR, NO_UTF8, VALUE_LENGTH
 
 NO_ENVELOPE = "the value is not a Debezium envelope: neither it nor its payload is a JSON object with an op"
 NO_PLACE_OF_TRUNCATE = (
@@ -28,6 +28,7 @@ NO_PLACE_OF_TRUNCATE = (
 )
 
 _OPS = tuple("crudtm")
+_HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 _decode = json.JSONDecoder().raw_decode
 _MARK = re.compile(r"[ \t\n\r]*([{},:])[ \t\n\r]*")
 
@@ -67,6 +68,10 @@ class _RefusedError(Exception):
 def _change(value: bytes) -> dict[str, str | None]:
     op, fields = _envelope(value)
     row = fields.get("before" if op == "d" else "after", "")
+    if row.startswith('"'):
+        row = str(json.loads(row))
+        if _HALF_A_PAIR.search(row):
+            raise _RefusedError(HALF_A_PAIR)
     if op in "cru" and not row.startswith("{"):
         raise _RefusedError(f"the Debezium envelope has op {op}, but no row in after")
     # Which fields of a deleted row are known depends on the database.

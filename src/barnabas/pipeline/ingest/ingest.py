@@ -5,7 +5,7 @@ Jobs of one run that read the same records share it (`shared.py`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,8 @@ from barnabas.pipeline.tables.table import Offsets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from barnabas.pipeline.tables.data_files import DataFile
 
 # Minimum offsets per task: a task has a fixed cost of some milliseconds, and writes a file for each of its topics.
 _OFFSETS_PER_TASK = 5_000
@@ -29,11 +31,13 @@ class Request:
         topics: Processing of each topic's records.
         starts: The first offset of each partition.
         ends: The maximum end offset of each partition, exclusive.
+        discard: Deletes files, by output, if the read fails after tasks wrote them.
     """
 
     topics: Mapping[str, TopicTask]
     starts: Offsets
     ends: Offsets
+    discard: Callable[[Mapping[str, Sequence[DataFile]]], None] = lambda files: None
 
     def touches(self, other: Request) -> bool:
         """Return whether the two ranges of each common partition overlap or are adjacent."""
@@ -80,9 +84,12 @@ def ingest(
     for parts in context.parallelize(tasks, len(tasks)).mapPartitions(run_tasks).collect():
         for result, part in zip(results, parts, strict=True):
             result.add(part)
-    for result in results:
-        if result.failure:
-            raise RegistryError(result.failure) if result.is_of_registry else ReadError(result.failure)
+    failed = next((each for each in results if each.failure), None)
+    if failed is not None:
+        # The next attempt writes other files, also for the tasks that succeeded.
+        for request, result in zip(requests, results, strict=True):
+            request.discard(result.files)
+        raise RegistryError(failed.failure) if failed.is_of_registry else ReadError(failed.failure)
     return results
 
 

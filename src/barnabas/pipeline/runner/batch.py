@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ from barnabas.pipeline.ingest.ingest import Request
 from barnabas.pipeline.ingest.parse import OP, STAGED_OP, RecordParser, event_parser
 from barnabas.pipeline.ingest.shared import SharedIngest
 from barnabas.pipeline.ingest.task import Result, TopicTask
-from barnabas.pipeline.job import DELETED, KEY, PLACE, Job, Mode, Parameters, TopicInput
+from barnabas.pipeline.job import DELETED, KEY, PLACE, Job, Mode, Parameters, TableOutput, TopicInput
 from barnabas.pipeline.runner.dead_letters import DeadLetters
 from barnabas.pipeline.runner.freshness import Waits, waits_of
 from barnabas.pipeline.runner.outputs import TableWriter, at_or_after, write_rows
@@ -32,6 +32,7 @@ from barnabas.pipeline.runner.staging import Staging
 from barnabas.pipeline.runner.topic_output import TopicWriter
 from barnabas.pipeline.runner.upserts import truncated
 from barnabas.pipeline.tables.columns import widened
+from barnabas.pipeline.tables.layout import Layout
 from barnabas.pipeline.tables.schema_evolution import RESERVED
 from barnabas.pipeline.tables.table import Offsets, RowsRefusedError, Table
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
     from barnabas.pipeline.events.types import EventType
     from barnabas.pipeline.ingest.parse import Reader
+    from barnabas.pipeline.tables.data_files import DataFile
 
 _BY_TOPIC = {event.topic: event for event in EVENT_TYPES.values()}
 _PLACE = "_topic STRING, _partition INT, _offset BIGINT, _timestamp TIMESTAMP"
@@ -74,6 +76,7 @@ class BatchRunner:
         staging: Staging,
         delivery: Delivery,
         progress_file: ProgressFile | None,
+        layout_of: Callable[[TableOutput], Layout],
         registry: SchemaRegistry | None = None,
         is_enveloped: bool = False,
     ) -> None:
@@ -91,6 +94,7 @@ class BatchRunner:
             staging: Stages rows for Spark.
             delivery: The delivery guarantee.
             progress_file: Stores the run's progress; None: the tables do.
+            layout_of: Returns the layout of a table that does not exist yet.
             registry: Decodes values of topics without an event type; None: they are JSON.
             is_enveloped: Whether those values are Debezium's envelopes.
         """
@@ -105,6 +109,7 @@ class BatchRunner:
         self._staging = staging
         self._delivery = delivery
         self._progress_file = progress_file
+        self._layout_of = layout_of
         self._registry = registry
         self._is_enveloped = is_enveloped
         # Topics without an event type.
@@ -145,8 +150,11 @@ class BatchRunner:
         self, consumer: Mapping[str, str | int | bool], starts: Offsets, ends: Offsets, refusal: str = ""
     ) -> BatchReport:
         began_s = time.monotonic()
+        # Files of tasks, by output, until their commit begins: then they may be part of the table.
+        files: dict[str, list[DataFile]] = {}
         try:
             result, known = self._ingested(consumer, self._unread(starts), ends, refusal)
+            files.update(result.files)
             counted_s = time.time()
             span = Span(starts, result.ends, result.marks)
             is_noted_first = self._delivery is Delivery.AT_MOST_ONCE
@@ -157,11 +165,16 @@ class BatchRunner:
                 self._dead_letters.write(letters)
             self._lettered |= places.keys()
             for writer, columns in self._written_at_once(known):
-                if not writer.has(span.ends):
-                    writer.write_files(result.files.get(writer.declared.name, []), columns, span, self._delivery)
+                name = writer.declared.name
+                own = files.pop(name, [])
+                if not writer.has(span.ends) and (own or not self._is_early(name, known.get(name))):
+                    writer.write_files(own, columns, span, self._delivery)
             self._write_staged(result, known, span)
             if self._progress_file is not None and not is_noted_first:
                 self._progress_file.advance(span)
+        except Exception:
+            self._discard(self._direct, files)
+            raise
         finally:
             self._staging.clear()
         return BatchReport(
@@ -196,11 +209,12 @@ class BatchRunner:
         loaded = self._direct & self._loaded
         unknown = {topic for topic in loaded if known[topic] is None}
         if result.shapes or any(result.files.get(topic) for topic in unknown):
-            self._discard(result, loaded - unknown)
+            self._discard(loaded - unknown, result.files)
             for topic, shapes in result.shapes.items():
                 limits = self._table(topic).column_limits
                 known[topic] = grown(known[topic], shapes, limits, self._reserved(topic))
-            result = self._ingest(consumer, starts, result.ends, known, refusal, is_final=True)
+            early = {topic for topic in unknown if not result.files.get(topic) and self._is_early(topic, known[topic])}
+            result = self._ingest(consumer, starts, result.ends, known, refusal, is_final=True, early=early)
         return result, known
 
     def _written_at_once(self, known: Mapping[str, StructType | None]) -> list[tuple[TableWriter, StructType]]:
@@ -209,6 +223,13 @@ class BatchRunner:
             (writer,) = self._writers.values()
             return [(writer, self._fact_columns())]
         return [(self._writer(topic), self._of_table(known[topic])) for topic in self._direct]
+
+    def _is_early(self, topic: str, columns: StructType | None) -> bool:
+        """Return whether a topic's table cannot be created without rows: its layout names columns that they have."""
+        if topic not in self._loaded or columns is not None:
+            return False
+        layout = self._layout_of(self._writer(topic).declared)
+        return not {*(each.column for each in layout.partition_columns), *layout.sorted_by} <= set(PLACE)
 
     def _fact_columns(self) -> StructType:
         """Return the columns of the facts, by converting an empty table of events."""
@@ -232,17 +253,27 @@ class BatchRunner:
         known: Mapping[str, StructType | None],
         refusal: str,
         is_final: bool,
+        early: Collection[str] = (),
     ) -> Result:
         tasks = {
-            topic: self._task_of(topic, known.get(topic), len(starts[topic]), refusal, is_final)
+            topic: self._task_of(topic, known.get(topic), len(starts[topic]), refusal, is_final, topic in early)
             for topic in self._inputs
             if topic in starts
         }
         own = {topic: starts[topic] for topic in tasks}
-        return self._shared.run(consumer, Request(tasks, own, {topic: ends[topic] for topic in own}))
+        # Without columns, rows are staged.
+        direct = [topic for topic in self._direct if is_final or topic not in known or known[topic] is not None]
+        discard = partial(self._discard, direct)
+        return self._shared.run(consumer, Request(tasks, own, {topic: ends[topic] for topic in own}, discard))
 
     def _task_of(
-        self, topic: str, columns: StructType | None, partition_count: int, refusal: str, is_final: bool
+        self,
+        topic: str,
+        columns: StructType | None,
+        partition_count: int,
+        refusal: str,
+        is_final: bool,
+        is_early: bool,
     ) -> TopicTask:
         # These modules need pyarrow, which an installation of the command line alone does not have.
         from barnabas.pipeline.events.envelope import EnvelopeReader
@@ -267,15 +298,16 @@ class BatchRunner:
         elif self._is_enveloped:
             envelope = EnvelopeReader(not by_key or partition_count == 1)
         parser = RecordParser(reader, by_key, envelope, refusal)
-        if topic not in self._direct or (columns is None and not is_final):
+        if topic not in self._direct or is_early or (columns is None and not is_final):
             # A table's sink needs the columns: it checks the layout, or creates the table.
             return TopicTask(parser, topic, self._staging.sink())
         return TopicTask(parser, topic, table.sink(self._of_table(columns)))
 
-    def _discard(self, result: Result, topics: Iterable[str]) -> None:
-        for topic in topics:
-            if files := result.files.get(topic):
-                self._table(topic).discard(files)
+    def _discard(self, topics: Iterable[str], files: Mapping[str, Sequence[DataFile]]) -> None:
+        """Delete the files, by output, that tasks wrote to the tables of topics."""
+        for writer in {self._writer(topic) for topic in topics}:
+            if own := files.get(writer.declared.name):
+                writer.table.discard(own)
 
     def _write_staged(self, result: Result, known: Mapping[str, StructType | None], span: Span) -> None:
         """Write the staged rows: of tables by key, and of a job with `transform`."""
@@ -293,8 +325,14 @@ class BatchRunner:
             }
             return own if self._job.transform is None else self._job.transform(own, self._parameters)
 
-        direct = {self._writer(topic).declared.name for topic in self._direct}
-        writers = {name: writer for name, writer in self._writers.items() if name not in direct}
+        others = {self._writer(topic).declared.name for topic in self._direct}
+        for topic, name in staged.items():
+            if self._is_early(topic, known.get(topic)):
+                # Deletions alone change nothing in a table that does not exist.
+                rows = frames[name].where(f"NOT {DELETED}") if topic in self._by_key else frames[name]
+                if rows.isEmpty():
+                    others.add(name)
+        writers = {name: writer for name, writer in self._writers.items() if name not in others}
         write_rows(self._job, writers, self._topics, compute, span, self._delivery)
 
     def _staged_rows(self, topic: str, result: Result, known: StructType | None) -> DataFrame:

@@ -35,7 +35,7 @@ _STATUS_FILE = "status.json"
 # Time for a batch to end before it is interrupted.
 _STOP_S = 30.0
 # Interval between polls for new records when there is nothing to read, unless the trigger interval is shorter.
-_IDLE_S = 1.0
+_IDLE_S, _LEAST_IDLE_S = 1.0, 0.1
 
 
 class QueryStoppedError(Exception):
@@ -91,6 +91,8 @@ class BatchRun(ABC):
         self._targets: Offsets | None = None
         self._extents: Extents = {}
         self._next_lag_s = self._next_status_s = 0.0
+        # Whether the last write of the status file failed.
+        self._is_status_stale = False
         self._status_every_s = _STATUS_IN_STORE_EVERY_S if is_object_store(files.directory) else _STATUS_EVERY_S
 
     @abstractmethod
@@ -243,7 +245,9 @@ class BatchRun(ABC):
             if not is_deriving and not self._is_ending.is_set() and self._is_derivation_due():
                 self._deriving = self._started(self._derive, "derivation")
             took_s = time.monotonic() - began_s
-            next_after_s = min(self._sizer.trigger_s, _IDLE_S) if ends == starts else self._sizer.next_after_s(took_s)
+            next_after_s = self._sizer.next_after_s(took_s)
+            if ends == starts:
+                next_after_s = min(max(self._sizer.trigger_s, _LEAST_IDLE_S), _IDLE_S)
             self._is_ending.wait(max(0.0, next_after_s - took_s))
 
     def _look_for_partitions(self) -> None:
@@ -302,5 +306,12 @@ class BatchRun(ABC):
         try:
             self._files.write(_STATUS_FILE, self.figures.to_json())
         except OSError as error:
-            # A store or a name node may be unavailable for a while.
-            raise QueryStoppedError(f"{self._files.directory}: can't be written to: {reason_of(error)}") from error
+            # A full disk or an unavailable store must not stop a run whose tables can be written.
+            if not self._is_status_stale:
+                self._is_status_stale = True
+                self._warn(
+                    f"{self.figures.run}: the status in {self._files.directory} is out of date, because it can't be "
+                    f"written: {reason_of(error)}"
+                )
+        else:
+            self._is_status_stale = False

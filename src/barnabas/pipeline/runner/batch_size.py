@@ -84,8 +84,10 @@ class BatchSizer:
 
     @property
     def trigger_s(self) -> float:
-        """Seconds between the starts of two batches, at least."""
-        return TRIGGER_S if self._plan.trigger_s is None else self._plan.trigger_s
+        """Seconds between the starts of two batches, at least; 0 only without own limits, which are per second."""
+        trigger_s = self._plan.trigger_s
+        is_limited = self._plan.limits != Limits()
+        return TRIGGER_S if trigger_s is None or (trigger_s == 0 and is_limited) else trigger_s
 
     def next_after_s(self, took_s: float) -> float:
         """Return the seconds from the start of a batch to the start of the next one.

@@ -5,7 +5,6 @@ Its tables store its progress; a job that only writes topics has a progress file
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -31,10 +30,19 @@ from barnabas.pipeline.runner.data_loss import (
 )
 from barnabas.pipeline.runner.dead_letters import DeadLetters
 from barnabas.pipeline.runner.freshness import Freshness
-from barnabas.pipeline.runner.inputs import input_topics, not_there, start_offsets
+from barnabas.pipeline.runner.inputs import input_topics, not_there
 from barnabas.pipeline.runner.maintenance import Maintenance
 from barnabas.pipeline.runner.outputs import TableWriter, open_tables, table_location
-from barnabas.pipeline.runner.plan import Bound, Delivery, OnDataLoss, PlanError, RunPlan, parse_offsets
+from barnabas.pipeline.runner.plan import Delivery, OnDataLoss, PlanError, RunPlan
+from barnabas.pipeline.runner.positions import (
+    Starts,
+    ends_of,
+    start_offsets,
+    store_offsets,
+    stored_offsets,
+    target_offsets,
+    without_open_transactions,
+)
 from barnabas.pipeline.runner.progress_file import ProgressFile, Span
 from barnabas.pipeline.runner.quota_client import QuotaClient
 from barnabas.pipeline.runner.refresh import Follower, refresh
@@ -50,7 +58,6 @@ from barnabas.pipeline.tables.table import Offsets, Progress, TableError, TableU
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_STARTS_FILE = "starts.json"
 # Positions of partitions that did not exist at the last start: their loss is reported.
 _ABSENT_FILE = "absent.json"
 _SETTLE_S = 30.0
@@ -114,8 +121,7 @@ class JobRun(BatchRun):
         self._shared = shared or SharedIngest(spark)
         self._turns = turns or Turns()
         self._cluster_id = ""
-        # The offsets at which the run's partitions start, found before its first batch.
-        self._starts: Offsets = {}
+        self._starts = Starts(plan, cluster, files)
         # Partitions with a target that did not exist at the start, by topic.
         self._awaited: dict[str, set[int]] = {}
         # When the run last looked for partitions; and when one with a target was first missing, by topic.
@@ -161,11 +167,11 @@ class JobRun(BatchRun):
         log_ends = self._cluster.log_ends(self._cluster.partitions(self._inputs)) if needs_end else {}
         self._extents = self._cluster.extents(self._inputs)
         if needs_end:
-            targets = self._end_of(self.plan.until, self._extents)
+            targets = target_offsets(self.plan, self._cluster, self._extents, self._warn)
             if self.plan.is_once:
-                targets = clamped(_ends_of(self._extents), targets)
+                targets = clamped(ends_of(self._extents), targets)
             if targets is not None:
-                self._targets = self._without_open_transactions(targets, self._extents, log_ends)
+                self._targets = without_open_transactions(self.plan.run, targets, self._extents, log_ends, self._warn)
                 self._awaited = {topic: own.keys() - self._extents.get(topic, {}) for topic, own in targets.items()}
         self._missing_s = {
             topic: {
@@ -318,7 +324,9 @@ class JobRun(BatchRun):
             # Only to lower offsets: unread records have no rows to delete.
             back = _earlier(wanted, writer.offsets)
             if not back:
-                lines.append(f"table {name}: is not beyond that place")
+                is_there = writer.table.exists()
+                state = "is not beyond that place" if is_there else f"does not exist at {writer.table.location}"
+                lines.append(f"table {name}: {state}")
                 continue
             if not set(PLACE[:3]) <= set(writer.table.read().columns):
                 raise PlanError(f"table {name} has no columns with the positions of its records: it can't be rewound")
@@ -418,71 +426,7 @@ class JobRun(BatchRun):
                     frames[declared.name] = table.read()
         return frames
 
-    # Start and end positions.
-
-    def _initial(self, extents: Extents, is_first: bool, resumed: Offsets) -> Offsets:
-        """Return the start offsets of partitions that the run has not read yet.
-
-        The plan's start is resolved once and stored: until the first commit of each table, a failed batch or a kill
-        must not change it. Partitions that are created later, or again (`resumed`), start at their first record.
-        """
-        is_found = is_first and not self._starts
-        starts = start_offsets(self._cluster, self.plan.start, extents) if is_found else self._starts
-        starts = starts or self._stored(_STARTS_FILE)
-        if starts and (is_found or resumed):
-            starts = merged(starts, resumed)
-            self._store(_STARTS_FILE, starts)
-        self._starts = starts
-        is_beyond = any(
-            self._starts.get(topic, {}).get(number, 0) > extent.end_offset
-            for topic, own in extents.items()
-            for number, extent in own.items()
-        )
-        # Above the last stable offset there may be records, too. A start that you gave as an offset stays.
-        log_ends = self._cluster.log_ends(extents) if is_beyond and self.plan.start.offsets is None else self._starts
-        return {
-            topic: {
-                number: _within(
-                    extent.start_offset,
-                    self._starts.get(topic, {}).get(number, extent.start_offset),
-                    max(extent.end_offset, log_ends.get(topic, {}).get(number, 0)),
-                )
-                for number, extent in own.items()
-            }
-            for topic, own in extents.items()
-        }
-
-    def _end_of(self, bound: Bound | None, extents: Extents) -> Offsets | None:
-        if bound is None:
-            return None
-        if bound.time_ms is not None:
-            return self._cluster.offsets_at(extents, bound.time_ms)
-        if bound.offsets is not None:
-            inputs = [each for each in self.plan.job.inputs if isinstance(each, TopicInput)]
-            own = {self.plan.topic_of_input(each) for each in inputs}
-            own.update(input_topics(bound.offsets, self.plan.any_topics))
-            # The other topics are those of other jobs of the run.
-            result = {topic: dict(partitions) for topic, partitions in bound.offsets.items() if topic in own}
-            if not result:
-                self._warn(f"{self.plan.run}: --until names none of its topics")
-            return result
-        return _ends_of(extents)
-
-    def _without_open_transactions(self, targets: Offsets, extents: Extents, log_ends: Offsets) -> Offsets:
-        """Lower targets inside an open transaction to its start: its records cannot be read before it ends."""
-        stable = _ends_of(extents)
-        result = {topic: dict(numbers) for topic, numbers in targets.items()}
-        for topic, numbers in stable.items():
-            for number, end in numbers.items():
-                log_end = log_ends.get(topic, {}).get(number, end)
-                if end < log_end and end <= targets.get(topic, {}).get(number, -1):
-                    self._warn(
-                        f"{self.plan.run}: {topic}-{number} has an open transaction from offset {end:,} on: a later "
-                        f"run reads the records up to the log end ({log_end:,})"
-                    )
-                    if targets[topic][number] <= log_end:
-                        result[topic][number] = end
-        return result
+    # Positions.
 
     def _check_losses(
         self, positions: Offsets, extents: Extents, progresses: list[Progress], absent: Offsets
@@ -508,19 +452,6 @@ class JobRun(BatchRun):
             keep_losses(self._spark, self.plan, self._cluster_id, new)
         return losses
 
-    def _stored(self, name: str) -> Offsets:
-        """Return the offsets in a file of the checkpoint; empty if it does not exist."""
-        try:
-            return parse_offsets(self._files.read(name) or "{}")
-        except OSError as error:
-            raise QueryStoppedError(f"{self._files.directory}: can't be used: {reason_of(error)}") from error
-
-    def _store(self, name: str, offsets: Offsets) -> None:
-        try:
-            self._files.write(name, json.dumps(offsets))
-        except OSError as error:
-            raise QueryStoppedError(f"{self._files.directory}: can't be used: {reason_of(error)}") from error
-
     def _positions(self) -> Offsets:
         """Return the run's positions: for each topic, the least progress of the tables that have rows of it."""
         noted = [
@@ -538,13 +469,12 @@ class JobRun(BatchRun):
             writer.check()
         progress_file = None if self._writers else ProgressFile(self._files, self.plan.run, self._cluster_id)
         kept = list(self._writers.values()) if progress_file is None else [progress_file]
-        places = [each.offsets for each in kept]
         positions = self._positions() if progress_file is None else progress_file.offsets
         noted = [each.progress for each in kept if each.progress is not None]
-        absent = self._stored(_ABSENT_FILE)
+        absent = stored_offsets(self._files, _ABSENT_FILE)
         losses = self._check_losses(positions, extents, noted, absent)
         resumed = resume_offsets(losses)
-        initial = self._initial(extents, not any(places), resumed)
+        initial = self._starts.find(extents, {topic for each in kept for topic in each.offsets}, resumed)
         if resumed:
             for writer in self._writers.values():
                 writer.rebase(self._spark, resumed)
@@ -552,7 +482,7 @@ class JobRun(BatchRun):
                 progress_file.rebase(resumed)
             positions = merged(positions, resumed)
         if (now_absent := absent_positions(losses)) != absent:
-            self._store(_ABSENT_FILE, now_absent)
+            store_offsets(self._files, _ABSENT_FILE, now_absent)
         starts = {
             topic: {number: positions.get(topic, {}).get(number, initial[topic][number]) for number in partitions}
             for topic, partitions in extents.items()
@@ -571,6 +501,7 @@ class JobRun(BatchRun):
             Staging(self._spark, staged, _store_of(self._spark, staged)),
             self.plan.delivery,
             progress_file,
+            self.plan.layout_of,
             self.plan.registry,
             bool(self.plan.envelope),
         )
@@ -595,7 +526,7 @@ class JobRun(BatchRun):
             }
             for topic, own in self._targets.items()
         }
-        return is_reached(positions, clamped(targets, _ends_of(self._extents)) if self.plan.is_once else targets)
+        return is_reached(positions, clamped(targets, ends_of(self._extents)) if self.plan.is_once else targets)
 
     def _look_for_partitions(self) -> None:
         self._looked_s = self._now_s()
@@ -637,13 +568,6 @@ def _store_of(spark: SparkSession, directory: str) -> dict[str, str]:
     return storage_options(spark, directory)
 
 
-def _ends_of(extents: Extents) -> Offsets:
-    return {
-        topic: {number: extent.end_offset for number, extent in partitions.items()}
-        for topic, partitions in extents.items()
-    }
-
-
 def _expanded(job: Job, topics: tuple[str, ...], by_key: Collection[str] = (), keeps_deleted: bool = False) -> Job:
     """Replace a job's output named `*` by one output for each topic.
 
@@ -662,11 +586,6 @@ def _expanded(job: Job, topics: tuple[str, ...], by_key: Collection[str] = (), k
                 own = replace(own, mode=Mode.LATEST, keeps_deleted=keeps_deleted)
             outputs.append(own)
     return replace(job, outputs=tuple(outputs))
-
-
-def _within(first: int, start: int, end: int) -> int:
-    """Return a start offset; the partition's first offset if the start is not in the log."""
-    return start if first <= start <= end else first
 
 
 def _check_log_starts(wanted: Offsets, extents: Extents) -> None:

@@ -58,7 +58,8 @@ class Maintenance:
         if not is_due_by_time and not 0 < self._every.batches <= self._batch_count:
             return
         self._batch_count, self._compacted_s = 0, now_s
-        tables = list(appended)
+        # A topic without rows has no table yet.
+        tables = [table for table in appended if table.exists()]
         for table in tables:
             table.compact()
         if self._trimmed_s is None or now_s - self._trimmed_s >= _TRIM_EVERY_S:

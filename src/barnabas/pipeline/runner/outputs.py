@@ -86,7 +86,8 @@ class TableWriter:
         Raises:
             TableError: the table has the other kind.
         """
-        schema = self.table.schema()
+        # A table without a commit has only its creator's columns.
+        schema = self.table.schema() if self.table.exists() else None
         columns = schema.names if schema is not None else []
         self._keeps_deleted = self.declared.keeps_deleted or DELETED in columns
         if columns and self.declared.mode is Mode.LATEST and KEY not in columns:

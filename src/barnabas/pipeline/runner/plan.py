@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from math import inf
 
 from barnabas.clients.positions import Bound, OnDataLoss, PlanError, parse_offsets
 from barnabas.pipeline.events.schema_registry import SchemaRegistry
@@ -169,10 +170,23 @@ def check_plan(plan: RunPlan) -> None:
             raise PlanError(f"job {job.name} has no parameter {name!r}; it has {known}")
         if type(value) is not type(parameters[name]):
             raise PlanError(f"parameter {name} must be {type(parameters[name]).__name__}, got {value!r}")
+    _check_pace(plan)
     _check_keep_facts(plan)
     tables = {job.rows_of(output) for output in job.outputs if isinstance(output, TableOutput)}
     if job.refresh is not None and not tables:
         raise PlanError(f"job {job.name} has a refresh but no tables")
+
+
+def _check_pace(plan: RunPlan) -> None:
+    limits = plan.limits
+    for option, value in (
+        ("--trigger", plan.trigger_s or 0.0),
+        ("--max-bytes-per-s", limits.bytes_per_s),
+        ("--max-messages-per-s", limits.records_per_s),
+        ("--max-rate-per-partition", limits.records_per_s_per_partition),
+    ):
+        if not 0 <= value < inf:
+            raise PlanError(f"{option} {value:g} is invalid: must be a number from 0")
 
 
 def _check_keep_facts(plan: RunPlan) -> None:

@@ -19,8 +19,10 @@ from __future__ import annotations
 
 import json
 import time
+from collections import defaultdict
 from dataclasses import dataclass, field
 from math import nan
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.runner.batch import BatchReport
@@ -147,6 +149,9 @@ class Metrics:
             ("run", "topic", "partition"),
             registry=self.registry,
         )
+        # The labels of each run in `_lag`. Two threads of a run report its lag.
+        self._lag_labels: dict[str, set[tuple[str, str, str]]] = defaultdict(set)
+        self._lag_lock = Lock()
         self._fresh = Gauge(
             "barnabas_pipeline_fresh_seconds",
             "From a record's timestamp to its rows, in the last minute.",
@@ -194,7 +199,13 @@ class Metrics:
         self._refresh_s.labels(run).observe(duration_s)
 
     def lag(self, run: str, lag: dict[str, dict[int, int]]) -> None:
-        """Set the lag of each partition."""
-        for topic, partitions in lag.items():
-            for partition, count in partitions.items():
-                self._lag.labels(run, topic, str(partition)).set(count)
+        """Set the lag of each partition; remove that of all other partitions."""
+        counts = {
+            (run, topic, str(each)): count for topic, partitions in lag.items() for each, count in partitions.items()
+        }
+        with self._lag_lock:
+            for gone in self._lag_labels[run] - counts.keys():
+                self._lag.remove(*gone)
+            self._lag_labels[run] = set(counts)
+            for labels, count in counts.items():
+                self._lag.labels(*labels).set(count)

@@ -5,7 +5,8 @@ Invariants:
   colon if a line yields several records. The last record of each partition is that partition's progress: records up to
   it are skipped. The record with the last one's id must have the same value; otherwise it is another log's topic.
 - A followed log's last record may have another value: more lines, or the time at which it was read. Partitions may end
-  with another log, such as the one before a rotation. But the log must still have the lines that were sent.
+  with another log, such as the one before a rotation. But the log must still have the lines that were sent, and a
+  message must still begin with the same line.
 - Within a partition, the first appearances of records are in line order, without a gap. A batch whose response was lost
   may appear twice, with the same ids.
 - A record's partition depends on its key (murmur2, as in Kafka's own clients), or on its line number if it has no key.
@@ -22,6 +23,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, TypeVar
+
+import orjson
 
 from barnabas.clients.partitioner import partition_for_key
 from barnabas.core.types import TopicPartition
@@ -188,6 +191,11 @@ class _Filter:
             del self._left[record.partition]
             return True
         if _id_in_log(last.header(ID_HEADER)) == _id_in_log(record.headers[0][1]):
+            if self._plan.is_followed and not _has_message(last.value or b"", line):
+                raise OtherLogError(
+                    f"partition {record.partition.partition} of topic {record.partition.topic} has another message in "
+                    f"line {line.number} of the log: it was emptied or replaced; {REPEATED_LOG_REMEDY}"
+                )
             if last.value != record.value:
                 self._refuse(record.partition)
             del self._left[record.partition]
@@ -197,7 +205,7 @@ class _Filter:
         """Check that a followed log, whose last line for now is `line`, has all lines that were sent."""
         last_number = max(line.number, line.last_number)
         for partition, (place, _) in self._left.items():
-            if place is not None and place[0] == line.log and place[1] > last_number:
+            if place is not None and is_same_log(place[0], line.log) and place[1] > last_number:
                 raise OtherLogError(
                     f"partition {partition.partition} of topic {partition.topic} has line {place[1]} of the log, which "
                     f"ends with line {last_number} now: it was emptied or replaced; {REPEATED_LOG_REMEDY}"
@@ -226,6 +234,12 @@ class _Filter:
 
 def _id_in_log(record_id: bytes | None) -> bytes:
     return (record_id or b"").partition(b":")[2]
+
+
+def _has_message(value: bytes, line: SourceLine) -> bool:
+    """Return whether a value, in any format, contains the first line of each message of this line's events."""
+    messages = [str(fields["message"]).split("\n")[0] for _, fields in line.events if "message" in fields]
+    return all(each.encode() in value or orjson.dumps(each)[1:-1] in value for each in messages)
 
 
 def _attempt(

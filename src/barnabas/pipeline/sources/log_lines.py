@@ -10,10 +10,12 @@ The ids of a log's lines begin with the log's name, which is the same when the l
 | --- | --- |
 | complete file | first 12 hexadecimal digits of the SHA-256 of its content |
 | stream | first 12 hexadecimal digits of the SHA-256 of its first line without its line end |
-| growing file | as a stream; if the first line has no time of day, `-` and the file's inode in hexadecimal follow |
+| growing file | as a stream; if the first line has no time of day, also `-<inode in hexadecimal>+<begin>` |
 
-A first line without a time of day, such as a banner, is often the same in all logs of a service. Earlier versions did
-not add the inode.
+A first line without a time of day, such as a banner, is often the same in all logs of a service, and a new file may
+have the inode of a deleted one. So `<begin>` identifies such a log: the first 12 hexadecimal digits of the SHA-256 of
+all lines up to the first one with a time of day. `+<begin>` is missing if the log's first 64 KiB had no such line some
+seconds after the first line was read. Earlier versions did not add `+<begin>`, and the first ones not the inode.
 """
 
 import hashlib
@@ -35,6 +37,10 @@ _POLL_S = 0.25
 _BLOCK_BYTES = 1 << 20
 _TIME_OF_DAY = re.compile(rb"[0-9]:[0-5][0-9]:[0-5][0-9]")
 _INODE_SEPARATOR = "-"
+_BEGIN_SEPARATOR = "+"
+_BEGIN_BYTES = 65_536
+# How often a new log is read for its first line with a time: for ten seconds.
+_MOST_BEGIN_POLLS = 40
 
 REPEATED_LOG_REMEDY = (
     "move it away, so that its service begins another file, replay it with --append and without --follow, and then "
@@ -98,10 +104,10 @@ def file_lines(path: Path) -> Iterator[RawLine]:
 class _Log:
     """Assembles the lines of a log from pieces; cuts lines that are too long.
 
-    `suffix` ends the log's name if the first line has no time of day.
+    `suffix` returns the end of the log's name if the first line has no time of day.
     """
 
-    def __init__(self, suffix: str = "") -> None:
+    def __init__(self, suffix: Callable[[], str] = lambda: "") -> None:
         self.begun = b""
         self._suffix = suffix
         self._name = ""
@@ -116,20 +122,22 @@ class _Log:
         if not self._name:
             self._name = hashlib.sha256(line.rstrip(b"\r")).hexdigest()[:_NAME_DIGITS]
             if not _TIME_OF_DAY.search(line):
-                self._name += self._suffix
+                self._name += self._suffix()
         self._number += 1
         return RawLine(self._name, self._number, text_of(line), is_last_for_now)
 
 
 def is_same_log(earlier_name: str, name: str) -> bool:
-    """Return whether a name in a topic is this log's name, or the one that earlier versions gave to it."""
-    return earlier_name == name or name.startswith(earlier_name + _INODE_SEPARATOR)
+    """Return whether a name in a topic is this log's name, or a shorter one that it had earlier."""
+    return earlier_name == name or name.startswith((earlier_name + _INODE_SEPARATOR, earlier_name + _BEGIN_SEPARATOR))
 
 
 def has_same_begin(earlier_name: str, name: str) -> bool:
-    """Return whether two names are those of different files that begin with the same line."""
-    begin, _, inode = name.partition(_INODE_SEPARATOR)
-    return inode != "" and earlier_name != name and earlier_name.startswith(begin + _INODE_SEPARATOR)
+    """Return whether two names are those of different files that begin with the same line and may be copies."""
+    first_line, _, inode = name.partition(_INODE_SEPARATOR)
+    begins = {each.partition(_BEGIN_SEPARATOR)[2] for each in (earlier_name, name)} - {""}
+    may_be_copies = inode != "" and earlier_name.startswith(first_line + _INODE_SEPARATOR) and len(begins) < 2
+    return may_be_copies and not is_same_log(earlier_name, name)
 
 
 def stream_lines(stream: BinaryIO) -> Iterator[RawLine]:
@@ -179,7 +187,7 @@ def follow_lines(
 def _follow_file(
     path: Path, file: BinaryIO, sleep: Callable[[float], None], is_stopped: Callable[[], bool]
 ) -> Iterator[RawLine]:
-    log = _Log(f"{_INODE_SEPARATOR}{os.fstat(file.fileno()).st_ino:x}")
+    log = _Log(lambda: _suffix(path, file, sleep, is_stopped))
     # The last complete line: it is yielded when it is known whether another line follows it for now.
     last: RawLine | None = None
     is_rotated = False
@@ -201,6 +209,22 @@ def _follow_file(
             sleep(_POLL_S)
     if log.begun and is_rotated:
         yield log.line(is_last_for_now=True)
+
+
+def _suffix(path: Path, file: BinaryIO, sleep: Callable[[float], None], is_stopped: Callable[[], bool]) -> str:
+    """Return the end of the name of a growing file whose first line has no time; wait some seconds for a time."""
+    suffix = f"{_INODE_SEPARATOR}{os.fstat(file.fileno()).st_ino:x}"
+    for _ in range(_MOST_BEGIN_POLLS):
+        is_over = is_stopped() or _is_rotated(path, file)
+        begin = os.pread(file.fileno(), _BEGIN_BYTES, 0)
+        time_of_day = _TIME_OF_DAY.search(begin)
+        end = -1 if time_of_day is None else begin.find(b"\n", time_of_day.end())
+        if end >= 0:
+            return f"{suffix}{_BEGIN_SEPARATOR}{hashlib.sha256(begin[:end]).hexdigest()[:_NAME_DIGITS]}"
+        if is_over or len(begin) == _BEGIN_BYTES:
+            break
+        sleep(_POLL_S)
+    return suffix
 
 
 def tick_lines(

@@ -6,6 +6,7 @@ Invariants:
 - The `userMetadata` of each commit of rows is the `_Note` below: the progress of every run as of the version that its
   writer has read (`base`), with the run's new progress. Other writers' commits after `base` are read one by one. So
   the newest note and the commits after its `base` give the progress of every run, even if older log files were deleted.
+- A RESTORE undoes the commits after the restored version, and thus their notes.
 - Each commit has its run's transaction identifier, with the run's sequence as version. If two commits with the same
   identifier race, delta-rs rejects the second. The sequence is checked against the snapshot that a commit is based on.
 - A commit that removes files is rejected if another commit came first, and is computed again from the new version.
@@ -27,6 +28,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from types import MappingProxyType
+from typing import Any
 from urllib.parse import quote, unquote
 
 import deltalake
@@ -195,7 +197,8 @@ class DeltaLakeTable(Table):
 
     def progress(self, run: str) -> Progress | None:
         table = self._latest()
-        return None if table is None else self._history(table, run).runs.get(run)
+        found = None if table is None else self._history(table, run).runs.get(run)
+        return found if found is not None and found.sequence else None
 
     def append(self, rows: DataFrame, progress: Progress) -> None:
         files: list[DataFile] | None = None
@@ -616,17 +619,27 @@ class DeltaLakeTable(Table):
             The progress of all runs as of the given version, as a note with this version as `base`.
 
         Raises:
-            TableError: older log files were deleted, and the remaining ones do not contain the progress of `run`.
+            TableError: older log files were deleted, and the remaining ones do not contain the progress of `run`; or
+                the table was restored to a time.
         """
         limit = 1
         while True:
             head, commits = table.version(), table.history(limit)
             runs: dict[str, Progress] = {}
             writers: dict[str, str] = {}
-            known_until = -1
+            undone: set[str] = set()
+            known_until, newest = -1, head
             for commit in commits:
+                if commit["version"] <= known_until:
+                    break
                 text = commit.get(_NOTE_PROPERTY)
-                note = _Note.from_json(text) if text and commit["version"] > known_until else None
+                note = _Note.from_json(text) if text else None
+                if commit["version"] > newest:
+                    undone |= note.runs.keys() if note else set()
+                    continue
+                if commit.get("operation") == "RESTORE":
+                    newest = self._restored_version(commit)
+                    continue
                 if note is None:
                     continue
                 known_until = max(known_until, note.base)
@@ -641,6 +654,8 @@ class DeltaLakeTable(Table):
                 # delta-rs also lists commits newer than the loaded version, and then numbers all commits wrongly.
                 table.update_incremental()
                 limit = 1
+        for name in undone - runs.keys():
+            runs[name], writers[name] = Progress(name, 0, "", {}, {}), ""
         # Delta never deletes transaction versions, but deletes commits after their retention time.
         if run is not None and run not in runs and table.transaction_version(run) is not None:
             raise TableError(
@@ -648,6 +663,15 @@ class DeltaLakeTable(Table):
                 f"run {run} has come: restore an older copy of the log, or start a new table"
             )
         return _Note(head, runs, writers)
+
+    def _restored_version(self, commit: Mapping[str, Any]) -> int:
+        version = commit["operationParameters"].get("version")
+        if version is None:
+            raise TableError(
+                f"{self.location}: commit {commit['version']} restored the table to a time, so the offsets of its runs "
+                "are unknown: restore it again, to a version (RESTORE TABLE ... TO VERSION AS OF ...)"
+            )
+        return int(version)
 
     def _noted(self, table: deltalake.DeltaTable) -> deltalake.CommitProperties:
         """Return properties with a current note for a commit without rows, so that older commits can be deleted."""

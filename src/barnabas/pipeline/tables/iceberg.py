@@ -129,7 +129,9 @@ class IcebergTable(Table):
         return table is not None and table.current_snapshot() is not None
 
     def schema(self) -> StructType | None:
-        return self.read().schema if self.exists() else None
+        table = self._load()
+        # Also of a table without a commit: its creator chose the columns, or a run that was killed before it.
+        return None if table is None else spark_schema(table.schema())
 
     def scan(self) -> Scan:
         """Return the data files of the latest commit; the name of a file changes with its row-level deletes."""

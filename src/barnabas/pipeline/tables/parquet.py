@@ -27,11 +27,12 @@ import math
 import os
 import re
 import shutil
+import sys
 import time
 import uuid
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -105,20 +106,14 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The current commits with their notes, oldest first within a run, and replaced commits that still exist."""
+    """The current commits with their notes, oldest first within a run, and replaced commits that still exist.
+
+    The notes have no `runs`; `runs` is the newest progress of each run.
+    """
 
     commits: dict[str, Note]
     replaced: tuple[str, ...]
-
-    @property
-    def runs(self) -> dict[str, Progress]:
-        """The newest progress of each run."""
-        found: dict[str, Progress] = {}
-        for note in self.commits.values():
-            for run, progress in note.runs.items():
-                if run not in found or found[run].sequence < progress.sequence:
-                    found[run] = progress
-        return found
+    runs: dict[str, Progress]
 
     @property
     def schema(self) -> StructType | None:
@@ -143,6 +138,8 @@ class ParquetTable(Table):
         self._layout = layout
         self._directory = Path(absolute(location))
         self._work = self._directory.with_name(f"_{self._directory.name}.work")
+        # The notes read so far, and the newest progress in them: a long run reads each note once.
+        self._known: tuple[dict[str, Note], dict[str, Progress]] = ({}, {})
 
     def exists(self) -> bool:
         return bool(self._snapshot().commits)
@@ -275,12 +272,25 @@ class ParquetTable(Table):
 
     def _listed(self) -> Snapshot:
         names = sorted(filter(_COMMIT.fullmatch, os.listdir(self._directory)) if self._directory.exists() else ())
-        notes = {name: Note.from_json((self._directory / name / _NOTE).read_text()) for name in names}
+        notes, runs = self._known
+        if not notes.keys() <= set(names):
+            # Commits were replaced, or the table was deleted.
+            notes, runs = {}, {}
+        new = {name: self._note(name) for name in names if name not in notes}
+        runs = newest_progress([runs, *(note.runs for note in new.values())])
+        new = {name: replace(note, runs={}, schema=sys.intern(note.schema)) for name, note in new.items()}
+        notes = {name: new.get(name) or notes[name] for name in names}
+        # One assignment, because a batch and a refresh may list the table at the same time.
+        self._known = notes, runs
         replaced = {name for note in notes.values() for name in note.replaces}
         return Snapshot(
             {name: note for name, note in notes.items() if name not in replaced},
             tuple(name for name in names if name in replaced),
+            runs,
         )
+
+    def _note(self, name: str) -> Note:
+        return Note.from_json((self._directory / name / _NOTE).read_text())
 
     def _there(self) -> Snapshot:
         snapshot = self._snapshot()
@@ -351,36 +361,41 @@ class ParquetTable(Table):
             TableMovedError: another writer has committed as the same run.
         """
         staged = self._work / "staging" / uuid.uuid4().hex
-        for file in files:
-            (staged / file.path).parent.mkdir(parents=True, exist_ok=True)
-            os.rename(self._work / "files" / file.path, staged / file.path)
-            _flush(staged / file.path)
-        staged.mkdir(parents=True, exist_ok=True)
-        with self._lock(fcntl.LOCK_EX):
-            snapshot = self._listed()
-            self._delete(snapshot.replaced)
-            runs = snapshot.runs
-            if progress:
-                last = runs.get(progress.run)
-                if progress.sequence != (last.sequence + 1 if last else 1):
+        try:
+            for file in files:
+                (staged / file.path).parent.mkdir(parents=True, exist_ok=True)
+                os.rename(self._work / "files" / file.path, staged / file.path)
+                _flush(staged / file.path)
+            staged.mkdir(parents=True, exist_ok=True)
+            with self._lock(fcntl.LOCK_EX):
+                snapshot = self._listed()
+                self._delete(snapshot.replaced)
+                runs = dict(snapshot.runs)
+                if progress:
+                    last = runs.get(progress.run)
+                    if progress.sequence != (last.sequence + 1 if last else 1):
+                        raise moved(progress, self.location)
+                    runs[progress.run] = progress
+                    name = _commit_name(progress.run, progress.sequence)
+                else:
+                    name = f"{replaces[-1].partition('.')[0]}.{uuid.uuid4().hex[:8]}"
+                if not set(replaces) <= snapshot.commits.keys():
                     shutil.rmtree(staged)
-                    raise moved(progress, self.location)
-                runs[progress.run] = progress
-                name = _commit_name(progress.run, progress.sequence)
-            else:
-                name = f"{replaces[-1].partition('.')[0]}.{uuid.uuid4().hex[:8]}"
-            if not set(replaces) <= snapshot.commits.keys():
-                shutil.rmtree(staged)
-                return False
-            note = Note(runs, schema.json(), tuple(partition_by), tuple(replaces))
-            (staged / _NOTE).write_text(note.to_json())
-            _flush(staged / _NOTE)
-            for directory, _, _ in os.walk(staged):
-                _flush(Path(directory))
-            self._directory.mkdir(exist_ok=True)
-            os.rename(staged, self._directory / name)
-            _flush(self._directory)
-            self._delete(replaces)
+                    return False
+                note = Note(runs, schema.json(), tuple(partition_by), tuple(replaces))
+                (staged / _NOTE).write_text(note.to_json())
+                _flush(staged / _NOTE)
+                for directory, _, _ in os.walk(staged):
+                    _flush(Path(directory))
+                self._directory.mkdir(exist_ok=True)
+                os.rename(staged, self._directory / name)
+                _flush(self._directory)
+                self._delete(replaces)
+        except Exception:
+            # Whatever failed: after the commit's rename, the files are not in these places any more.
+            self.discard(files)
+            shutil.rmtree(staged, ignore_errors=True)
+            raise
         return True
 
     def _delete(self, names: Sequence[str]) -> None:
@@ -409,6 +424,16 @@ class ParquetTable(Table):
 
     def _busy(self) -> TableError:
         return TableError(f"{self.location}: other writers changed the table {_TRIES} times meanwhile: try again")
+
+
+def newest_progress(notes: Iterable[Mapping[str, Progress]]) -> dict[str, Progress]:
+    """Return the newest progress of each run, whichever note has it."""
+    found: dict[str, Progress] = {}
+    for runs in notes:
+        for run, progress in runs.items():
+            if run not in found or found[run].sequence < progress.sequence:
+                found[run] = progress
+    return found
 
 
 def _commit_name(run: str, sequence: int) -> str:

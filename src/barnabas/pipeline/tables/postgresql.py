@@ -56,6 +56,7 @@ from barnabas.pipeline.tables.table import (
     Scan,
     TableError,
     TableMovedError,
+    TableUnavailableError,
 )
 
 if TYPE_CHECKING:
@@ -70,10 +71,15 @@ _PLACE = ("_topic", "_partition", "_offset")
 
 
 class _Staged(NamedTuple):
-    """Copied rows: the query of them, its columns (with the NUL column if a value has a NUL), and the row count."""
+    """Copied rows: the query of them, the columns with values (the NUL column if a value has a NUL), and the row count.
+
+    Columns without values (`empty`) become NULL, or get their default if they are NOT NULL. Their type need not be the
+    table's.
+    """
 
     query: sql.Composable
     names: list[str]
+    empty: list[str]
     row_count: int
 
 
@@ -137,16 +143,7 @@ class PostgresqlTable:
         """Return the progress of a run, None if it has no commit; later calls of `sink` are for this run."""
         self._run = run
         with self._server.cursor() as cursor:
-            if not self._there(cursor, _PROGRESS_TABLE):
-                return None
-            row = execute(
-                cursor,
-                "SELECT progress::text FROM {} WHERE table_name = {} AND run = {}",
-                self._progress_table,
-                self._name,
-                run,
-            ).fetchone()
-        return None if row is None else Progress.from_json(row[0])
+            return self._progress(cursor, run) if self._there(cursor, _PROGRESS_TABLE) else None
 
     def append(self, rows: DataFrame, progress: Progress) -> None:
         with self._written(rows, progress) as (files, columns):
@@ -164,9 +161,10 @@ class PostgresqlTable:
     def append_files(self, files: Sequence[DataFile], columns: StructType, progress: Progress) -> None:
         """Move the rows of staging tables to the table, see `Table.append_files`.
 
-        In a table with `_topic`, `_partition` and `_offset`, a unique index rejects a second row of a record. If one
-        batch contains several rows of a record, the job makes several rows of each record: the index is then replaced
-        by one that allows them.
+        In a table with `_topic`, `_partition` and `_offset`, a unique index rejects a second row of a record. The index
+        is replaced by one that allows it if one batch contains several rows of a record, because the job then makes
+        several rows of each record; and if the run goes back before rows of the table, as after its topic was created
+        again.
 
         Raises:
             RowsRefusedError: the server rejects a row, such as a row larger than a page.
@@ -176,8 +174,10 @@ class PostgresqlTable:
             columns = aligned_columns(columns, self._columns(cursor)[0], self.location)
             staged = self._staged(files, columns, copied_names)
             self._widen(cursor, staged, columns)
-            index, index_of_several = self._short_name("place"), self._short_name("places")
-            is_guarded = set(_PLACE) <= set(columns.names) and not self._there(cursor, index_of_several)
+            index, has_place = self._short_name("place"), set(_PLACE) <= set(columns.names)
+            if has_place and not files and self._goes_back(cursor, progress):
+                self._allow_several(cursor, index)
+            is_guarded = has_place and not self._there(cursor, self._short_name("places"))
             if is_guarded:
                 self._make_unique(cursor, index, "({})", identifiers(_PLACE))
             try:
@@ -191,15 +191,12 @@ class PostgresqlTable:
                     raise TableError(
                         f"{self.location}: rows of these records already exist: {error.diag.message_detail}"
                     ) from None
-                self._lock(cursor)
-                execute(cursor, "DROP INDEX IF EXISTS {}", sql.Identifier(self._schema, index))
-                name = sql.Identifier(index_of_several)
-                execute(cursor, "CREATE INDEX IF NOT EXISTS {} ON {} ({})", name, self._target, identifiers(_PLACE))
+                self._allow_several(cursor, index)
                 self._insert(cursor, staged)
 
     def discard(self, files: Sequence[DataFile]) -> None:
         # If the server can't be reached, the run's next commit with rows drops them.
-        with suppress(TableError), self._server.cursor() as cursor:
+        with suppress(TableError, TableUnavailableError), self._server.cursor() as cursor:
             self._drop(cursor, [file.path for file in files if file.path])
 
     def update(
@@ -219,7 +216,9 @@ class PostgresqlTable:
             unique = _digest(sql.Identifier(*key)) if gone else identifiers(key)
             self._make_unique(cursor, self._short_name("key", *key), "({}) NULLS NOT DISTINCT", unique)
             schema, has_nul = self._columns(cursor)
-            others = [name for name in [*schema.names, *([NUL_COLUMN] if has_nul else [])] if name not in key]
+            # A NOT NULL column that no row of the batch has stays as it is.
+            changed = [each.name for each in schema.fields if each.nullable or each.name in staged.names]
+            others = [name for name in [*changed, *([NUL_COLUMN] if has_nul else [])] if name not in key]
             action = (
                 sql.SQL("DO UPDATE SET {}").format(_changes("excluded", others)) if others else sql.SQL("DO NOTHING")
             )
@@ -362,7 +361,7 @@ class PostgresqlTable:
         files = write_files(rows, self._sink(rows.schema, progress.run))
         try:
             yield files, rows.schema
-        except TableError:
+        except (TableError, TableUnavailableError):
             self.discard(files)
             raise
 
@@ -375,27 +374,28 @@ class PostgresqlTable:
 
         Raises:
             RowsRefusedError: the server rejected rows of a task.
+            TableUnavailableError: a task could not reach the server.
             TableError: a task could not copy its rows.
         """
         notes = [json.loads(file.statistics) for file in files]
         errors = [note for note in notes if "error" in note]
         for error in errors:
             if not error["is_refusal"]:
-                raise TableError(f"{self.location}: rows could not be copied: {error['error']}")
+                kind = TableUnavailableError if error["is_passing"] else TableError
+                raise kind(f"{self.location}: rows could not be copied: {error['error']}")
         if errors:
             raise RowsRefusedError(errors[0]["error"])
-        nul = [NUL_COLUMN] if any("has_nul" in note for note in notes) else []
-        names = [*columns.names, *nul]
+        filled = {name for note in notes for name in note["filled"]}
+        both = [*zip(copied or columns.names, columns.names, strict=True), (NUL_COLUMN, NUL_COLUMN)]
+        names = [name for own, name in both if own in filled] or columns.names
         renamed = sql.SQL(", ").join(
-            [
-                sql.SQL("{} AS {}").format(sql.Identifier(own), sql.Identifier(name))
-                for own, name in zip([*(copied or columns.names), *nul], names, strict=True)
-            ]
+            [sql.SQL("{} AS {}").format(sql.Identifier(own), sql.Identifier(name)) for own, name in both]
         )
         select = sql.SQL("SELECT {} FROM {}")
         tables = [sql.Identifier(self._schema, file.path) for file in files]
         query = sql.SQL(" UNION ALL ").join([select.format(renamed, table) for table in tables])
-        return _Staged(query, names, sum(file.row_count for file in files))
+        empty = [name for name in columns.names if name not in names]
+        return _Staged(query, names, empty, sum(file.row_count for file in files))
 
     def _insert(
         self,
@@ -407,9 +407,13 @@ class PostgresqlTable:
     ) -> None:
         """Move staged rows to the table; raise TableError if their number differs from the number of copied rows."""
         if staged.row_count:
-            names = identifiers(staged.names)
+            # Explicitly, because the column may have another default.
+            nullable = {each.name for each in self._columns(cursor)[0].fields if each.nullable}
+            empty = [name for name in staged.empty if name in nullable]
+            values = sql.SQL(", ").join([*map(sql.Identifier, staged.names), *[sql.SQL("NULL")] * len(empty)])
             insert = "INSERT INTO {} AS there ({}) SELECT {} FROM ({}) AS new WHERE {} {}"
-            execute(cursor, insert, self._target, names, names, staged.query, where, conflict)
+            own = identifiers([*staged.names, *empty])
+            execute(cursor, insert, self._target, own, values, staged.query, where, conflict)
             if is_exact:
                 self._check_count(cursor.rowcount, staged)
 
@@ -445,6 +449,29 @@ class PostgresqlTable:
         lock = int.from_bytes(hashlib.sha256(self.location.encode()).digest()[:8], signed=True)
         execute(cursor, "SELECT pg_advisory_xact_lock({})", lock)
 
+    def _progress(self, cursor: Cursor, run: str) -> Progress | None:
+        find = "SELECT progress::text FROM {} WHERE table_name = {} AND run = {} AND progress IS NOT NULL"
+        row = execute(cursor, find, self._progress_table, self._name, run).fetchone()
+        return None if row is None else Progress.from_json(row[0])
+
+    def _goes_back(self, cursor: Cursor, progress: Progress) -> bool:
+        """Return whether the table has rows between a run's new progress and its last one."""
+        last = self._progress(cursor, progress.run)
+        find = "SELECT FROM {} WHERE _topic = {} AND _partition = {} AND _offset >= {} AND _offset < {} LIMIT 1"
+        return last is not None and any(
+            execute(cursor, find, self._target, topic, number, offset, end).fetchone() is not None
+            for topic, partitions in progress.offsets.items()
+            for number, offset in partitions.items()
+            if offset < (end := last.offsets.get(topic, {}).get(number, 0))
+        )
+
+    def _allow_several(self, cursor: Cursor, index: str) -> None:
+        """Replace the unique index on `_PLACE` by one that allows several rows of a record."""
+        self._lock(cursor)
+        execute(cursor, "DROP INDEX IF EXISTS {}", sql.Identifier(self._schema, index))
+        name = sql.Identifier(self._short_name("places"))
+        execute(cursor, "CREATE INDEX IF NOT EXISTS {} ON {} ({})", name, self._target, identifiers(_PLACE))
+
     def _make_unique(self, cursor: Cursor, name: str, suffix: LiteralString, columns: sql.Composable) -> None:
         # If the index exists, IF NOT EXISTS would still lock the table: two runs would wait for each other's rows.
         if self._there(cursor, name):
@@ -475,11 +502,13 @@ class PostgresqlTable:
     def _columns(self, cursor: Cursor) -> tuple[StructType, bool]:
         """Return the columns with Spark types (empty without a table), and whether the table has the NUL column."""
         find = (
-            "SELECT attname, format_type(atttypid, atttypmod), col_description(attrelid, attnum) FROM pg_attribute "
-            "WHERE attrelid = to_regclass({}) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
+            "SELECT attname, format_type(atttypid, atttypmod), col_description(attrelid, attnum), NOT attnotnull "
+            "FROM pg_attribute WHERE attrelid = to_regclass({}) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
         )
         found = execute(cursor, find, self._target.as_string(None)).fetchall()
-        fields = [StructField(name, spark_type(kind, comment)) for name, kind, comment in found if name != NUL_COLUMN]
+        fields = [
+            StructField(name, spark_type(kind, note), null) for name, kind, note, null in found if name != NUL_COLUMN
+        ]
         return StructType(fields), len(fields) < len(found)
 
     def _note_type(self, cursor: Cursor, field: StructField) -> None:

@@ -9,7 +9,9 @@ distinguish rejected rows from an unavailable server.
 | DataFile | for a staging table | for an error |
 | --- | --- | --- |
 | path | the staging table's name | empty |
-| statistics, JSON | `{"has_nul": true}` if a value contains a NUL character | `{"error": ..., "is_refusal": true}` |
+| statistics, JSON | `filled`: columns with values, `_nul` if one has a NUL | `error`, `is_refusal`, `is_passing` |
+
+`is_passing`: a retry may succeed.
 
 Source: PostgreSQL 15, "COPY", CSV format; "PostgreSQL Error Codes".
 """
@@ -73,7 +75,7 @@ class _Writer:
         self._copy: psycopg.Copy | None = None
         self._pending: list[bytes] = []
         self._pending_bytes = self._sent_bytes = self._row_count = 0
-        self._has_nul = False
+        self._filled: set[str] = set()
         self._failure: dict[str, Any] = {}
 
     def write(self, rows: pa.Table) -> None:
@@ -101,7 +103,7 @@ class _Writer:
             return [DataFile("", 0, 0, {}, json.dumps(self._failure))]
         if not self._row_count:
             return []
-        statistics = json.dumps({"has_nul": True} if self._has_nul else {})
+        statistics = json.dumps({"filled": sorted(self._filled)})
         return [DataFile(self._name, self._sent_bytes, self._row_count, {}, statistics)]
 
     def abort(self) -> None:
@@ -112,9 +114,11 @@ class _Writer:
     def _fail(self, error: psycopg.Error | orjson.JSONEncodeError) -> None:
         self.abort()
         if isinstance(error, psycopg.Error):
-            self._failure = {"error": reason_of(error), "is_refusal": is_refusal(error)}
+            is_passing = isinstance(error, psycopg.OperationalError)
+            self._failure = {"error": reason_of(error), "is_refusal": is_refusal(error), "is_passing": is_passing}
         else:
-            self._failure = {"error": f"a value cannot be written as JSON: {error}", "is_refusal": True}
+            reason = f"a value cannot be written as JSON: {error}"
+            self._failure = {"error": reason, "is_refusal": True, "is_passing": False}
 
     def _send(self) -> None:
         if self._copy is None:
@@ -136,6 +140,9 @@ class _Writer:
         self._pending, self._pending_bytes = [], 0
 
     def _lines(self, rows: pa.Table) -> bytes:
+        for (name, _), column in zip(self._sink.columns, rows.columns, strict=True):
+            if column.null_count < rows.num_rows:
+                self._filled.add(name)
         columns = [_plain(column.combine_chunks()) for column in rows.columns]
         data = _csv([pa.nulls(rows.num_rows, pa.string()), *columns])
         # `\u0000` is a NUL in JSON, but may also be part of a text.
@@ -152,7 +159,8 @@ class _Writer:
                     kept[place][name] = b64encode(text.encode()).decode()
                     texts[place] = stored
             columns[number] = pa.array(texts, pa.string())
-        self._has_nul = self._has_nul or any(kept)
+        if any(kept):
+            self._filled.add(NUL_COLUMN)
         return _csv([pa.array([json.dumps(each) if each else None for each in kept], pa.string()), *columns])
 
 

@@ -14,8 +14,6 @@ from barnabas.pipeline.tables.table import RowsRefusedError, TableError, TableUn
 
 # Classes of SQLSTATE caused by the rows: values, constraints, a view's condition, limits, a trigger's exception.
 _REFUSALS = ("22", "23", "44", "54", "P0")
-# Class of SQLSTATE of transactions that may succeed when they are repeated.
-_ROLLED_BACK = "40"
 _CONNECT_TIMEOUT_S = 10
 
 Cursor = psycopg.Cursor[tuple[Any, ...]]
@@ -56,8 +54,8 @@ class Server:
 
         Raises:
             RowsRefusedError: the server rejects a row.
-            TableUnavailableError: the server rolled the transaction back because of another one, as in a deadlock.
-            TableError: the server can't be reached, or rejects a statement.
+            TableUnavailableError: the server can't be reached, stops, or rolls back because of another transaction.
+            TableError: the server rejects a statement.
         """
         try:
             with psycopg.connect(make_conninfo(**self._parameters)) as connection:
@@ -65,13 +63,8 @@ class Server:
         except psycopg.Error as error:
             if is_refusal(error):
                 raise RowsRefusedError(reason_of(error)) from None
-            if (error.sqlstate or "").startswith(_ROLLED_BACK):
-                raise TableUnavailableError(f"{self.location}: the server rolled back: {one_line(error)}") from None
             if isinstance(error, psycopg.OperationalError):
-                raise TableError(
-                    f"{self.location}: the server is unreachable: {one_line(error)}; a commit under way is complete or "
-                    "absent: start again from the table's progress"
-                ) from None
+                raise TableUnavailableError(f"{self.location}: the server failed: {one_line(error)}") from None
             raise TableError(f"{self.location}: {one_line(error)}") from None
 
     @cached_property

@@ -9,7 +9,7 @@ even if it has many records. So each shape is checked once.
 | other number | DOUBLE |
 | string | STRING; fits columns of timestamps, dates and bytes if it can be parsed |
 | true, false | BOOLEAN |
-| object | STRUCT, whose fields grow like columns; fits a MAP |
+| object | STRUCT, whose fields grow like columns; fits a MAP, whose values grow likewise |
 | array | ARRAY of the common type of its elements |
 | null, {}, [] | no column until a value shows its type |
 """
@@ -23,7 +23,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from barnabas.pipeline.job import DELETED, KEY, PLACE
-from barnabas.pipeline.tables.columns import quoted
+from barnabas.pipeline.tables.columns import merged, quoted
 from barnabas.pipeline.tables.table import COMMIT_COLUMN, USUAL_LIMITS, ColumnLimits
 
 if TYPE_CHECKING:
@@ -132,18 +132,18 @@ class Columns:
         self._now = grown
 
     def add_fields(self, fields: StructType) -> None:
-        """Add columns for the fields of a schema that have none, as far as the table's limits allow."""
+        """Add the columns, and the fields of objects, that a schema has more, as far as the table's limits allow."""
         from pyspark.sql.types import StructField, StructType
 
         known = {name.lower() for name in self._now.names}
-        columns = list(self._now.fields)
+        wanted = []
         for field in fields.fields:
             name = f"{field.name}_" if field.name.lower() in self._reserved else field.name
-            is_taken = name.lower() in known or self._limits.refusal(name) or field.name != self.field_of(name)
-            if not is_taken and len(columns) < self._limits.count:
+            is_refused = self._limits.refusal(name) or field.name != self.field_of(name)
+            if not is_refused and (name.lower() in known or len(known) < self._limits.count):
                 known.add(name.lower())
-                columns.append(StructField(name, _all_nullable(field.dataType)))
-        self._now = StructType(columns)
+                wanted.append(StructField(name, _all_nullable(field.dataType)))
+        self._now = merged(self._now, StructType(wanted))
 
 
 def grown(
@@ -251,9 +251,10 @@ def _extend(table: DataType | None, now: DataType | None, found: _Kind, path: tu
         raise MisfitError(f"field {dotted(path)} is a whole number beyond 64 bits", path)
     if isinstance(found, dict):
         if isinstance(now, T.MapType):
+            of_table, value = table.valueType if isinstance(table, T.MapType) else None, now.valueType
             for name, kind in found.items():
-                _extend(now.valueType, now.valueType, kind, (*path, name))
-            return now
+                value = _extend(of_table, value, kind, (*path, name)) or value
+            return T.MapType(now.keyType, value)
         if now is None or isinstance(now, T.StructType):
             return _extend_object(table if isinstance(table, T.StructType) else None, now, found, path)
     elif isinstance(found, list):

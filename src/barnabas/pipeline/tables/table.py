@@ -194,7 +194,7 @@ class Table(Protocol):
         """Return whether the table has a commit."""
 
     def schema(self) -> StructType | None:
-        """Return the columns of the latest commit; None if the table does not exist."""
+        """Return the columns of the table, also if it has no commit; None if it does not exist."""
 
     def read(self) -> DataFrame:
         """Return all rows of the latest commit; raise TableError if the table does not exist."""

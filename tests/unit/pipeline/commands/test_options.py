@@ -62,6 +62,9 @@ def test_client_options_are_kafkas_own(tmp_path):
         "sasl.jaas.config": 'x required username="a";',
     }
     assert options().options == {"client.id": "barnabas-load"}
+    file.write_text("security.protocol=SSL \n")
+    given = options("--command-config", str(file), "--kafka-option", "client.id=me ")
+    assert given.options == {"client.id": "me", "security.protocol": "SSL"}
 
 
 def test_records_of_open_and_aborted_transactions_are_read_only_by_an_option(tmp_path):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from barnabas.pipeline.events.envelope import NO_ENVELOPE, NO_PLACE_OF_TRUNCATE, EnvelopeReader
-from barnabas.pipeline.tables.schema_evolution import NO_UTF8
+from barnabas.pipeline.tables.schema_evolution import HALF_A_PAIR, NO_UTF8
 
 # What a parser that writes anew would change.
 ROW = (
@@ -50,6 +50,9 @@ def test_a_row_is_as_it_stood_there(envelope: str) -> None:
         ('{"op":"d","before":null,"after":null}', "{}"),
         ('{"op":"t","before":null,"after":null}', "{}"),
         ('{"op":"m","message":{"prefix":"p","content":"eA=="}}', None),
+        # MongoDB's connector writes documents as strings.
+        (r'{"op":"c","after":"{\"_id\": {\"$oid\": \"6\"}, \"n\": 1.50}"}', '{"_id": {"$oid": "6"}, "n": 1.50}'),
+        (r'{"op":"d","before":"{\"n\": \"\\ud83d\"}","after":null}', r'{"n": "\ud83d"}'),
     ],
 )
 def test_an_op_says_which_row_it_is(envelope: str, row: str | None) -> None:
@@ -78,6 +81,8 @@ def test_a_tombstone_is_no_change_and_not_bad() -> None:
         ('{"op":"c","before":{}}', "the Debezium envelope has op c, but no row in after"),
         ('{"op":"u","after":null}', "the Debezium envelope has op u, but no row in after"),
         ('{"op":"r","after":[{}]}', "the Debezium envelope has op r, but no row in after"),
+        ('{"op":"r","after":"text"}', "the Debezium envelope has op r, but no row in after"),
+        (r'{"op":"c","after":"{\"n\": \"\ud83d\"}"}', HALF_A_PAIR),
     ],
 )
 def test_what_is_no_envelope_has_its_reason(value: str | bytes, reason: str) -> None:

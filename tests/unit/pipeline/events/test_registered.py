@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -15,7 +15,7 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 import pytest
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, DataType, LongType, MapType, StringType, StructType
 
 from barnabas.pipeline.events.registered import FramedReader
 from barnabas.pipeline.events.schema_registry import RegistryError, SchemaRegistry
@@ -320,6 +320,29 @@ def test_a_copy_in_a_worker_asks_for_no_schema_again() -> None:
 def test_a_hostile_body_or_schema_has_a_reason(folder: Path, data_type: object, content: bytes, reason: str) -> None:
     _, found = read_one(folder, record(("v", data_type)), content)
     assert reason in found
+
+
+BY = StructType().add("n", LongType())
+TOTAL = Decimal("123456789012345678.91")
+
+
+@pytest.mark.parametrize(
+    ("there", "around", "values", "column"),
+    [
+        (BY, lambda by: by, lambda by: by, "{}"),
+        (ArrayType(BY), lambda by: ["null", {"type": "array", "items": by}], lambda by: [by], "array<{}>"),
+        (MapType(StringType(), BY), lambda by: {"type": "map", "values": by}, lambda by: {"k": by}, "map<string,{}>"),
+    ],
+)
+def test_a_new_field_of_an_object_has_the_type_of_its_schema(
+    folder: Path, there: DataType, around: Callable[[object], object], values: Callable[[object], object], column: str
+) -> None:
+    money = {"type": "bytes", "logicalType": "decimal", "precision": 20, "scale": 2}
+    schema = record(("by", around(record(("n", "long"), ("total", money)) | {"name": "By"})))
+    content = body(schema, {"by": values({"n": 1, "total": TOTAL})})
+    columns, row = read_one(folder, schema, content, StructType().add("by", there))
+    assert columns == f"<by:{column.format('struct<n:bigint,total:decimal(20,2)>')}>"
+    assert str(TOTAL) in str(row)
 
 
 def test_too_many_ids_are_not_asked_for(folder: Path) -> None:

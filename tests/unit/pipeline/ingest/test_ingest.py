@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from barnabas.pipeline.events.encode import encode_json
 from barnabas.pipeline.events.types import FOLLOW
 from barnabas.pipeline.ingest import task as task_module
-from barnabas.pipeline.ingest.ingest import Request, divided, ranges_of
+from barnabas.pipeline.ingest.ingest import Request, divided, ingest, ranges_of
 from barnabas.pipeline.ingest.parse import event_parser
 from barnabas.pipeline.ingest.source import OffsetRange, ReadError, Records, Source
 from barnabas.pipeline.ingest.task import Result, Task, TopicTask, run_task
@@ -102,13 +103,14 @@ def test_a_task_that_failed_fails_the_batch_whatever_came_before_or_after_it():
     assert (batch.failure, batch.is_of_registry) == ("gone", True)
 
 
+FIELDS = {"id": "1", "time": datetime(2026, 3, 6, tzinfo=UTC), "user": "ann", "followee": "bert"}
+VALUE = encode_json(FOLLOW, {"type": "follow", "version": 1, **FIELDS, "is_following": True})
+
+
 @pytest.mark.parametrize("is_lost", [False, True])
 def test_a_task_that_fails_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_lost: bool):
-    fields = {"id": "1", "time": datetime(2026, 3, 6, tzinfo=UTC), "user": "ann", "followee": "bert"}
-    value = encode_json(FOLLOW, {"type": "follow", "version": 1, **fields, "is_following": True})
-
     def read(source: Source, seconds: float) -> Iterator[Records]:
-        yield Records("t", [0], [0], [-1], [None], [value])
+        yield Records("t", [0], [0], [-1], [None], [VALUE])
         # Written before all is read, as many rows are.
         assert list(tmp_path.iterdir())
         if is_lost:
@@ -121,3 +123,34 @@ def test_a_task_that_fails_leaves_no_files(tmp_path: Path, monkeypatch: pytest.M
     (result,) = run_task(Task({}, (OffsetRange("t", 0, 0, 2),), topics, [{"t": {0: 0}}]))
     assert result.failure == ("the broker is gone" if is_lost else "")
     assert [path.name for path in tmp_path.iterdir()] == [file.path for file in result.files.get("rows", [])]
+
+
+def test_a_batch_of_which_a_task_fails_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def read(source: Source, seconds: float) -> Iterator[Records]:
+        (each,) = source.positions
+        if each[1] == 1:
+            raise ReadError("the broker is gone")
+        yield Records("t", [0], [0], [-1], [None], [VALUE])
+
+    def run_all(tasks: list[Task], count: int) -> Any:
+        found: list[list[Result]] = [run_task(each) for each in tasks]
+        written.extend(path for path in tmp_path.rglob("*.parquet"))
+        return SimpleNamespace(mapPartitions=lambda run: SimpleNamespace(collect=lambda: found))
+
+    written: list[Path] = []
+    monkeypatch.setattr(Source, "read", read)
+    spark: Any = SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=2, parallelize=run_all))
+    requests = []
+    for job in ("a", "b"):
+        sink = FileSink(str(tmp_path / job), {})
+        topics = {"t": TopicTask(event_parser(FOLLOW, "json"), "rows", sink)}
+        ends = {"t": {0: 9_000, 1: 9_000}}
+        requests.append(Request(topics, {"t": {0: 0, 1: 0}}, ends, discard_from(sink)))
+    with pytest.raises(ReadError, match="the broker is gone"):
+        ingest(spark, {}, requests)
+    assert len(written) == 2
+    assert not any(path.exists() for path in written)
+
+
+def discard_from(sink: FileSink) -> Callable[[Mapping[str, Sequence[DataFile]]], None]:
+    return lambda files: sink.delete(file.path for file in files["rows"])

@@ -1,13 +1,19 @@
-"""Batches with rows that a table's system refuses: the other rows are written, whatever the delivery guarantee."""
+"""Batches with rows that a table's system refuses: the other rows are written, whatever the delivery guarantee.
+
+And batches that fail: the files that their tasks wrote are deleted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from pyspark.sql.types import LongType, StructField, StructType
 
+from barnabas.pipeline.ingest.ingest import Request
+from barnabas.pipeline.ingest.source import ReadError
 from barnabas.pipeline.ingest.task import Result
 from barnabas.pipeline.job import TableOutput, TopicInput
 from barnabas.pipeline.jobs import load
@@ -15,22 +21,33 @@ from barnabas.pipeline.runner.batch import BatchRunner
 from barnabas.pipeline.runner.dead_letters import DeadLetter
 from barnabas.pipeline.runner.outputs import TableWriter
 from barnabas.pipeline.runner.plan import Delivery
-from barnabas.pipeline.tables.table import Offsets, Progress, RowsRefusedError
+from barnabas.pipeline.tables.layout import PLAIN
+from barnabas.pipeline.tables.table import USUAL_LIMITS, Offsets, Progress, RowsRefusedError
 
 REFUSED = 417
+COLUMNS = StructType([StructField("id", LongType())])
 
 
 class Numbers:
     """A table of offsets that refuses one of them."""
 
     location = "numbers"
+    column_limits = USUAL_LIMITS
 
-    def __init__(self) -> None:
+    def __init__(self, columns: StructType | None = None) -> None:
         self.rows: list[int] = []
+        self.discarded: list[Any] = []
         self.stored: Progress | None = None
+        self._columns = columns
 
     def progress(self, run: str) -> Progress | None:
         return self.stored
+
+    def schema(self) -> StructType | None:
+        return self._columns
+
+    def discard(self, files: Any) -> None:
+        self.discarded += files
 
     def append_files(self, files: Any, columns: Any, progress: Progress) -> None:
         assert progress.sequence == (self.stored.sequence if self.stored else 0) + 1
@@ -61,16 +78,77 @@ class Runner(BatchRunner):
         return
 
 
+def runner_of(
+    kind: type[BatchRunner],
+    tables: Mapping[str, Numbers],
+    write_letters: Callable[[Any], Any],
+    read: Any = None,
+    delivery: Delivery = Delivery.EXACTLY_ONCE,
+) -> BatchRunner:
+    writers = {
+        name: TableWriter(table, TableOutput(name, topic=name), f"load/{name}", "")  # type: ignore[arg-type]
+        for name, table in tables.items()
+    }
+    none: Any = SimpleNamespace(clear=lambda: None, write=write_letters, run=read)
+    inputs = {name: TopicInput(name, None, name) for name in tables}
+    return kind(none, load.JOB, {}, inputs, "json", writers, {}, none, none, delivery, None, lambda output: PLAIN)
+
+
 @pytest.mark.parametrize("delivery", Delivery)
 @pytest.mark.parametrize("start", [0, 400])
 def test_of_a_batch_with_a_row_that_is_refused_all_others_are_written(delivery: Delivery, start: int) -> None:
     table, letters = Numbers(), []
-    writer = TableWriter(table, TableOutput("a", topic="a"), "load/a", "")  # type: ignore[arg-type]
-    none: Any = SimpleNamespace(clear=lambda: None, write=letters.extend)
-    inputs = {"a": TopicInput("a", None, "a")}
-    runner = Runner(none, load.JOB, {}, inputs, "json", {"a": writer}, {}, none, none, delivery, None)
+    runner = runner_of(Runner, {"a": table}, letters.extend, delivery=delivery)
     report = runner.run({}, {"a": {0: start}}, {"a": {0: 1_000}})
     assert sorted(table.rows) == [each for each in range(start, 1_000) if each != REFUSED]
     assert [each.offset for each in letters] == [REFUSED]
     assert (report.record_count, report.dead_letter_count) == (1_000 - start, 1)
-    assert writer.offsets == {"a": {0: 1_000}}
+    assert table.stored is not None
+    assert table.stored.offsets == {"a": {0: 1_000}}
+
+
+@pytest.mark.parametrize(
+    ("failing", "discarded"),
+    [("letters", {"a": [1], "b": [2]}), ("a", {"a": [], "b": [2]}), ("b", {"a": [], "b": []})],
+)
+def test_files_of_a_failed_batch_are_deleted_unless_their_commit_has_begun(
+    failing: str, discarded: dict[str, list[int]]
+) -> None:
+    tables = {name: Numbers() for name in "ab"}
+
+    class TwoTables(Runner):
+        def _ingested(self, *arguments: Any) -> tuple[Result, dict[str, Any]]:
+            refused, files = [DeadLetter("a", 0, 0, 0, None, None, "refused")], cast(Any, {"a": [1], "b": [2]})
+            return Result(ends={}, files=files, refused=refused), {}
+
+        def _written_at_once(self, known: Any) -> list[tuple[TableWriter, Any]]:
+            return [(writer, None) for writer in self._writers.values()]
+
+    def fail(*arguments: Any) -> None:
+        raise OSError("disk is full")
+
+    if failing in tables:
+        setattr(tables[failing], "append_files", fail)  # noqa: B010  # mypy refuses the plain form
+    runner = runner_of(TwoTables, tables, fail if failing == "letters" else list)
+    with pytest.raises(OSError, match="disk is full"):
+        runner.run({}, {}, {})
+    assert {name: table.discarded for name, table in tables.items()} == discarded
+
+
+@pytest.mark.parametrize(("columns", "discarded"), [(COLUMNS, ["file"]), (None, [])])
+def test_files_of_a_failed_read_are_deleted_from_the_table_unless_they_are_staged(
+    columns: StructType | None, discarded: list[str]
+) -> None:
+    class Reader(BatchRunner):
+        def _task_of(self, *arguments: Any) -> Any:
+            return None
+
+    def read(consumer: Any, request: Request) -> Result:
+        request.discard({"a": ["file"]})  # type: ignore[list-item]
+        raise ReadError("the broker is gone")
+
+    table = Numbers(columns)
+    runner = runner_of(Reader, {"a": table}, list, read)
+    with pytest.raises(ReadError):
+        runner.run({}, {"a": {0: 0}}, {"a": {0: 9}})
+    assert table.discarded == discarded

@@ -219,6 +219,24 @@ def test_the_next_batch_of_a_backlog_waits_for_nothing_but_a_limit_s_second():
     assert pace.next_after_s(3.0) == 1.0
 
 
+@pytest.mark.parametrize(
+    ("limits", "count"),
+    [
+        (Limits(records_per_s=500), 500),
+        (Limits(bytes_per_s=100 * RECORD_BYTES), 100),
+        (Limits(records_per_s_per_partition=20), 40),
+    ],
+)
+def test_a_limit_without_an_interval_is_for_a_second(limits: Limits, count: int) -> None:
+    pace = pace_of(plan=Plan(limits, trigger_s=0.0))
+    assert (planned(pace), pace.next_after_s(0.1)) == (count, 1.0)
+
+
+def test_a_trigger_of_zero_without_a_limit_waits_for_nothing() -> None:
+    pace = pace_of(plan=Plan(trigger_s=0.0))
+    assert (planned(pace), pace.next_after_s(0.1)) == (400_000, 0.0)
+
+
 def test_a_trigger_that_was_asked_for_holds():
     pace = pace_of(plan=Plan(trigger_s=5.0))
     pace.next_ends(STARTS, {"t": {0: 100, 1: 100}}, 2)

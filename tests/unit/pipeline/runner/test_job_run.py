@@ -17,6 +17,7 @@ from barnabas.pipeline.runner.cluster import Cluster, KafkaOptions
 from barnabas.pipeline.runner.data_loss import DataLossError
 from barnabas.pipeline.runner.job_run import JobRun
 from barnabas.pipeline.runner.plan import Bound, OnDataLoss, PlanError, RunPlan
+from barnabas.pipeline.runner.positions import Starts
 from barnabas.pipeline.runner.progress_file import ProgressFile, Span
 from barnabas.pipeline.runner.run_metrics import Metrics
 from barnabas.pipeline.tables.table import Mark, Offsets
@@ -74,14 +75,15 @@ class Place:
     def __init__(self, directory: Path) -> None:
         self.cluster = Offered({})
         self.time_s = 0.0
+        self.warnings: list[str] = []
         self._directory = str(directory)
 
     def run(self, **fields: Any) -> JobRun:
         kafka = KafkaOptions("127.0.0.1:9092", {})
         plan = RunPlan(FORWARD, kafka, self._directory, "delta", self._directory, "forward", **fields)
         cluster = cast(Cluster, self.cluster)
-        figures, warnings = (lambda figures: None), (lambda text: None)
-        return JobRun(cast(Any, None), plan, cluster, Metrics(), figures, warnings, now_s=lambda: self.time_s)
+        args = cast(Any, None), plan, cluster, Metrics(), lambda figures: None, self.warnings.append
+        return JobRun(*args, now_s=lambda: self.time_s)
 
     def progress(self) -> ProgressFile:
         return ProgressFile(Files(f"{self._directory}/forward", {}), "forward", "cluster")
@@ -231,6 +233,76 @@ def test_a_partition_that_is_gone_is_lost_once_and_resumed_if_its_last_read_reco
         run._begin()
         assert run.figures.positions == {"a": {0: 20, 1: position}}
     assert kept == lost
+
+
+LATEST: dict[str, Any] = {"start": Bound(is_latest=True)}
+
+
+@pytest.mark.parametrize(("is_there_at_first", "is_found_later", "b_start"), [(True, False, 990), (False, True, 0)])
+def test_a_topic_that_is_created_later_begins_at_its_first_record(
+    place: Place, is_there_at_first: bool, is_found_later: bool, b_start: int
+):
+    place.cluster.there = {**ONE, **({"b": {0: Extent(0, 990)}} if is_there_at_first else {})}
+    run = place.run(**LATEST)
+    run._begin()
+    place.read({"a": {0: 12}})
+    place.cluster.there = {"a": {0: Extent(0, 20), 1: Extent(0, 5)}, "b": BOTH["b"]}
+    if not is_found_later:
+        run = place.run(**LATEST)
+    run._begin()
+    expected = {"a": {0: 12, 1: 0}, "b": {0: b_start}}
+    assert run.figures.positions == expected
+    # Until the first commit, the start stays.
+    place.cluster.there["b"] = {0: Extent(0, 2_000)}
+    run = place.run(**LATEST)
+    run._begin()
+    assert run.figures.positions == expected
+
+
+def test_a_run_without_progress_begins_at_its_own_start(place: Place):
+    place.cluster.there = BOTH
+    place.run(**LATEST)._begin()
+    for start, expected in ((Bound(), {"a": {0: 0}, "b": {0: 0}}), (LATEST["start"], {"a": {0: 10}, "b": {0: 1_000}})):
+        run = place.run(start=start)
+        run._begin()
+        assert run.figures.positions == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "start"),
+    [
+        (("/x-.*/",), ("/x-.*/", "added"), 1_000),
+        (("/x-.*/", "added"), ("/x-.*/", "added"), 0),
+        (("/x-.*/",), ("/x-.*|added/",), 0),
+    ],
+)
+def test_a_topic_that_is_added_by_name_begins_at_the_start(
+    place: Place, tmp_path: Path, before: tuple[str, ...], after: tuple[str, ...], start: int
+):
+    kafka, files = KafkaOptions("127.0.0.1:9092", {}), Files(str(tmp_path), {})
+    job = Job("load", "loads", (TopicInput("any", None),), ())
+
+    def find(any_topics: tuple[str, ...], there: Topics, read: tuple[str, ...]) -> Offsets:
+        plan = RunPlan(job, kafka, "", "delta", "", "load", any_topics=any_topics, **LATEST)
+        return Starts(plan, cast(Cluster, place.cluster), files).find(there, read, {})
+
+    assert find(before, {"x-1": {0: Extent(0, 10)}}, ()) == {"x-1": {0: 10}}
+    found = find(after, {"x-1": {0: Extent(0, 20)}, "added": {0: Extent(0, 1_000)}}, ("x-1",))
+    assert found == {"x-1": {0: 10}, "added": {0: start}}
+
+
+def test_a_run_goes_on_if_its_status_cannot_be_written(place: Place, tmp_path: Path):
+    run, directory = place.run(), tmp_path / "forward"
+    for count in (1, 2):
+        directory.touch()
+        run.finish()
+        run.finish()
+        assert len(place.warnings) == count
+        directory.unlink()
+        run.finish()
+        (directory / "status.json").unlink()
+        directory.rmdir()
+    assert str(directory) in place.warnings[0]
 
 
 @pytest.mark.parametrize("is_dry", [True, False])

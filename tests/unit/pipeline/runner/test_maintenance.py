@@ -30,7 +30,7 @@ def done_by(every, steps_s):
     told = []
     for now_s in steps_s:
         clock_s[0] = now_s
-        maintenance.after_batch([appended], [replaced, absent])
+        maintenance.after_batch([appended, absent], [replaced, absent])
         told.append((" ".join(appended.done), " ".join(replaced.done)))
         appended.done.clear()
         replaced.done.clear()

@@ -1,5 +1,7 @@
 """Plans: what can't be is refused before anything is started."""
 
+from math import inf, nan
+
 import pytest
 
 from barnabas.pipeline.events.schema_registry import SchemaRegistry
@@ -7,6 +9,7 @@ from barnabas.pipeline.events.types import CLICK, PAGE_VIEW
 from barnabas.pipeline.job import Job, Mode, Parameter, TableOutput, TopicInput, TopicOutput
 from barnabas.pipeline.jobs import feed, ranking, security
 from barnabas.pipeline.runner.cluster import KafkaOptions
+from barnabas.pipeline.runner.limits import Limits
 from barnabas.pipeline.runner.plan import PlanError, RunPlan, check_plan, parse_offsets, parse_value
 from barnabas.pipeline.tables.layout import Layout, parse_divisions
 
@@ -61,6 +64,11 @@ def test_places_of_a_run():
             {"job": ANY, "any_topics": ("a",), "envelope": "debezium", "registry": SchemaRegistry("schemas")},
             "let the connector unwrap",
         ),
+        ({"trigger_s": -1.0}, "--trigger -1 "),
+        ({"trigger_s": nan}, "--trigger nan "),
+        ({"limits": Limits(-1, 0, 0)}, "--max-bytes-per-s -1 "),
+        ({"limits": Limits(0, inf, 0)}, "--max-messages-per-s inf "),
+        ({"limits": Limits(0, 0, nan)}, "--max-rate-per-partition nan "),
         ({"keep_facts_s": 90 * DAY_S}, "only jobs with incremental aggregates"),
         ({"job": feed.JOB, "keep_facts_s": 90 * DAY_S}, "feed_people from all facts of its user"),
         ({"job": security.JOB, "keep_facts_s": 90 * DAY_S}, "--set lookback_days=DAYS"),
@@ -77,6 +85,7 @@ def test_what_can_not_be_is_named(fields, reason):
 
 def test_what_can_be_passes():
     check_plan(plan(parameters={"days": 3, "share": 0.25}))
+    check_plan(plan(trigger_s=0.0, limits=Limits(1_000_000, 0.5, 0)))
     check_plan(plan(ANY, any_topics=("/page-.*/",), layout=DAILY, places={"page-views": "elsewhere/views"}))
     check_plan(plan(ranking.JOB, keep_facts_s=3600.0))
     check_plan(plan(security.JOB, keep_facts_s=60.0 * DAY_S, parameters={"lookback_days": 30}))

@@ -70,6 +70,7 @@ def test_a_batch_of_topics_alone_is_noted_when_it_is_written_or_before(
         dead_letters=cast(Any, None),
         delivery=delivery,
         progress_file=progress_file,
+        layout_of=cast(Any, None),
         **parts,
     )
     runner.run({}, {"views": {0: 0}}, {"views": {0: 10}})

@@ -59,3 +59,15 @@ def test_metrics_are_what_prometheus_reads():
     assert sample("fresh_seconds", quantile="0.5") == 2.0
     assert isnan(sample("fresh_seconds", quantile="0.99"))
     assert sample("last_batch_timestamp_seconds") > 0
+
+
+def test_deleted_topics_and_partitions_have_no_lag():
+    metrics = Metrics()
+    metrics.lag("load", {"gone": {0: 700}, "t": {0: 5, 1: 9}})
+    metrics.lag("feed", {"gone": {0: 3}})
+    metrics.lag("load", {"t": {0: 4}})
+    (lag,) = (family for family in metrics.registry.collect() if family.name == "barnabas_pipeline_lag_records")
+    assert {tuple(sample.labels.values()): sample.value for sample in lag.samples} == {
+        ("load", "t", "0"): 4,
+        ("feed", "gone", "0"): 3,
+    }

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -15,7 +16,7 @@ from barnabas.pipeline.sources.feeder import FeedPlan, FeedProgress, OtherLogErr
 from barnabas.pipeline.sources.log_lines import Refused, SourceLine
 from barnabas.pipeline.sources.topics import BrokerTopics, LastRecord, Outgoing, TopicUnavailableError
 
-FOLLOW, SEARCH = EVENT_TYPES["follow"], EVENT_TYPES["search"]
+FOLLOW, SEARCH, SERVICE_LOG = (EVENT_TYPES[name] for name in ("follow", "search", "service_log"))
 PLAN = FeedPlan((FOLLOW, SEARCH), partition_count=3, lines_per_s=100)
 LINE_COUNT = 60
 
@@ -197,6 +198,11 @@ def growing(*numbers: int, log: str = "log", followee: str = "x", last_number: i
         (growing(1, 2, 3), growing(1, 2, log="rotated"), ["rotated:1", "rotated:2"]),
         # Earlier versions did not add the inode to a name.
         (growing(1, 2, 3, log="abc"), growing(1, 2, 3, 4, log="abc-1f"), ["abc-1f:4"]),
+        # Or no line with a time followed yet.
+        (growing(1, 2, 3, log="abc-1f"), growing(1, 2, 3, 4, log="abc-1f+77"), ["abc-1f+77:4"]),
+        # Another log that has the inode of the last one, and one that has its first line.
+        (growing(1, 2, 3, log="abc-1f+77"), growing(1, 2, log="abc-1f+88"), ["abc-1f+88:1", "abc-1f+88:2"]),
+        (growing(1, 2, 3, log="abc-1f+77"), growing(1, log="abc-2a+88"), ["abc-2a+88:1"]),
     ],
 )
 def test_followed_log_goes_on_after_its_last_line(
@@ -217,19 +223,54 @@ def test_followed_log_goes_on_where_partitions_end_with_its_predecessor(topics: 
     assert topics.ids() == {partition: ids + whole[partition] for partition, ids in expected().items()}
 
 
-def test_another_file_that_begins_as_the_last_one_is_sent_only_if_it_may_be_appended(topics: MemoryTopics) -> None:
-    run(topics, source(log="begin-1f"), FOLLOWED)
+@pytest.mark.parametrize(
+    ("sent", "found"),
+    [
+        ("begin-1f", "begin-2a"),
+        ("begin-1f", "begin-2a+77"),
+        ("begin-1f+77", "begin-1f"),
+        ("begin-1f+77", "begin-2a+77"),
+    ],
+)
+def test_another_file_that_begins_as_the_last_one_is_sent_only_if_it_may_be_appended(
+    topics: MemoryTopics, sent: str, found: str
+) -> None:
+    run(topics, source(log=sent), FOLLOWED)
     with pytest.raises(OtherLogError, match="another file that begins with the same line"):
-        run(topics, source(log="begin-2a"), FOLLOWED)
-    run(topics, source(log="begin-2a"), replace(FOLLOWED, may_append=True))
-    assert all(ids[-1].startswith("begin-2a") for ids in topics.ids().values())
+        run(topics, source(log=found), FOLLOWED)
+    run(topics, source(log=found), replace(FOLLOWED, may_append=True))
+    assert all(ids[-1].startswith(f"{found}:") for ids in topics.ids().values())
 
 
-def test_followed_log_that_has_lost_lines_is_refused(topics: MemoryTopics) -> None:
+@pytest.mark.parametrize("found", ["log", "log-1f"])
+def test_followed_log_that_has_lost_lines_is_refused(topics: MemoryTopics, found: str) -> None:
     run(topics, growing(1, 2, 3), FOLLOWED)
     for may_append in (False, True):
         with pytest.raises(OtherLogError, match="line 3 of the log, which ends with line 2 now"):
-            run(topics, growing(1, 2), replace(FOLLOWED, may_append=may_append))
+            run(topics, growing(1, 2, log=found), replace(FOLLOWED, may_append=may_append))
+
+
+@pytest.mark.parametrize("format", ["json", "avro"])
+@pytest.mark.parametrize(
+    ("message", "is_same"),
+    [('the "last"', True), ('the "last"\n  at its place', True), ("the first", False)],
+)
+def test_followed_log_with_another_message_in_the_last_line_is_refused(
+    topics: MemoryTopics, message: str, is_same: bool, format: Literal["json", "avro"]
+) -> None:
+    plan = FeedPlan((SERVICE_LOG,), format=format, is_followed=True)
+
+    def lines(*messages: str) -> Iterator[SourceLine]:
+        for number, each in enumerate(messages, start=1):
+            fields = {"id": f"log:{number}", "time": datetime.fromtimestamp(number, UTC), "service": "s"}
+            yield SourceLine("log", number, None, [(SERVICE_LOG, {**fields, "level": "INFO", "message": each})])
+
+    run(topics, lines("one", 'the "last"'), plan)
+    if is_same:
+        assert run(topics, lines("one", message, "new"), plan).sent_count == 1
+    else:
+        with pytest.raises(OtherLogError, match="another message in line 2"):
+            run(topics, lines("one", message, "new"), plan)
 
 
 def test_only_lines_that_are_sent_count_for_the_rate(topics: MemoryTopics) -> None:

@@ -19,6 +19,8 @@ from barnabas.pipeline.sources.log_lines import (
     RepeatedLogError,
     file_lines,
     follow_lines,
+    has_same_begin,
+    is_same_log,
     stream_lines,
     tick_lines,
 )
@@ -149,6 +151,35 @@ def test_rotated_files_with_the_same_banner_have_names_of_their_own(tmp_path: Pa
     assert follow(tmp_path / "a.log.1") == found[:2]
 
 
+def test_logs_with_the_same_banner_and_inode_have_names_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(BANNER + ONE + b"\nthe end of it\n")
+    # A file that is emptied keeps its inode; the inode of a deleted file may be used again.
+    found = follow(path, lambda: path.write_bytes(BANNER + NEW + b"\n"), append(path, b"two\n"))
+    assert [each.number for each in found] == [1, 2, 3, 1, 2, 3]
+    old, new = dict.fromkeys(each.log for each in found)
+    assert [each.log for each in found] == [old] * 3 + [new] * 3
+    assert not is_same_log(old, new)
+    assert not has_same_begin(old, new)
+    # A restart finds the same name.
+    assert {each.log for each in follow(path)} == {new}
+    copy = tmp_path / "copy.log"
+    copy.write_bytes(path.read_bytes())
+    assert {has_same_begin(new, each.log) for each in follow(copy)} == {True}
+
+
+def test_a_banner_waits_some_seconds_for_a_line_with_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(BANNER)
+    later = follow(path, append(path, b"more\n"), append(path, ONE[:5]), append(path, ONE[5:] + b"\nlast\n"))
+    assert later == follow(path)
+    assert [each.number for each in later] == [1, 2, 3, 4]
+    # A log that had no such line when it was first read keeps its progress.
+    path.write_bytes(BANNER)
+    (line,) = follow(path, *[lambda: None] * 100)
+    assert is_same_log(line.log, later[0].log)
+
+
 @pytest.mark.parametrize(
     ("beginning", "is_emptied"), [(BANNER, True), (b"00:00:00 opened\n", True), (b"00:00:00 opened\n", False)]
 )
@@ -162,7 +193,8 @@ def test_file_with_an_earlier_files_name_is_refused(tmp_path: Path, beginning: b
         path.write_bytes(beginning)
 
     with pytest.raises(RepeatedLogError, match=r"a\.log was emptied or replaced"):
-        follow(path, rotate)
+        # A log without a time waits for one before it gets a name.
+        follow(path, *[lambda: None] * 50, rotate)
 
 
 def test_line_that_is_too_long_is_cut(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,38 @@ def test_a_commit_of_the_run_before_new_columns_are_added_refuses_the_later_one(
     assert first.schema() == StructType([*COLUMNS, StructField("user", StringType())])
     first.append_files([], COLUMNS, progress_of(3))
     assert second.progress("load") == progress_of(3)
+
+
+def test_a_run_resumes_at_the_version_to_which_its_table_was_restored(tmp_path: Path) -> None:
+    deltalake.DeltaTable.create(tmp_path, Schema([Field("x", LONG)]))
+    table = DeltaLakeTable(NO_SESSION, str(tmp_path))
+    for sequence in range(1, 6):
+        table.append_files([], COLUMNS, progress_of(sequence))
+    # The last three restore versions that earlier restores had undone, or had made.
+    for version, sequence in [(3, 3), (1, 1), (5, 5), (2, 2), (7, 1)]:
+        deltalake.DeltaTable(tmp_path).restore(version)
+        assert table.progress("load") == progress_of(sequence), version
+    table.append_files([], COLUMNS, progress_of(2))
+    table.trim_history()
+    assert table.progress("load") == progress_of(2)
+    # Before the run's first commit.
+    deltalake.DeltaTable(tmp_path).restore(0)
+    assert table.progress("load") is None
+    table.append_files([], COLUMNS, progress_of(1))
+    assert table.progress("load") == progress_of(1)
+
+
+def test_a_table_that_was_restored_to_a_time_is_refused_until_it_is_restored_to_a_version(tmp_path: Path) -> None:
+    table = DeltaLakeTable(NO_SESSION, str(tmp_path))
+    for sequence in (1, 2):
+        table.append_files([], COLUMNS, progress_of(sequence))
+    deltalake.DeltaTable(tmp_path).restore(datetime(2015, 5, 17, tzinfo=UTC))
+    with pytest.raises(TableError, match="commit 2 restored the table to a time"):
+        table.progress("load")
+    with pytest.raises(TableError, match="to a time"):
+        table.compact()
+    deltalake.DeltaTable(tmp_path).restore(0)
+    assert table.progress("load") == progress_of(1)
 
 
 def logged_elsewhere(location: Path, columns: Sequence[str], *files: tuple[str, Sequence[str | None]]) -> None:

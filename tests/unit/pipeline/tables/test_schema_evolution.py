@@ -2,7 +2,7 @@ import json
 from typing import Any
 
 import pytest
-from pyspark.sql.types import StructType
+from pyspark.sql.types import LongType, MapType, StringType, StructType
 
 from barnabas.pipeline.tables.schema_evolution import Columns, MisfitError
 from barnabas.pipeline.tables.table import MAXIMUM_COLUMN_COUNT, ColumnLimits
@@ -49,6 +49,14 @@ def test_columns_grow_in_objects_and_arrays_too() -> None:
         {"a": {"c": "string"}, "l": ["string"], "n": "bigint"},
     )
     assert after("", first, second) == "a:struct<b:bigint,c:string>,l:array<string>,n:bigint"
+
+
+def test_objects_in_a_map_grow_together() -> None:
+    columns = Columns(StructType().add("prices", MapType(StringType(), StructType().add("amount", LongType()))), ())
+    columns.add('{"prices": {"eur": {"tax": "bigint"}, "usd": {"tax": "bigint", "code": "string"}}}')
+    assert columns.schema.simpleString() == "struct<prices:map<string,struct<amount:bigint,tax:bigint,code:string>>>"
+    with pytest.raises(MisfitError, match=r"field prices\.eur\.amount is bigint in the table, and a number here"):
+        columns.add('{"prices": {"eur": {"amount": "double"}}}')
 
 
 def test_a_new_number_may_get_a_fraction_within_its_first_batch_only() -> None:
