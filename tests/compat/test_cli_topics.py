@@ -25,6 +25,13 @@ def test_a_topic_gets_more_partitions(commands: Commands, name: str) -> None:
     assert commands.json(*missing, "--if-exists") == []
 
 
+def test_a_topic_is_not_created_on_brokers_that_do_not_exist(commands: Commands, name: str) -> None:
+    create = ("topics", "--create", "--topic", name, "--replica-assignment")
+    assert "no broker of its partition 1 is registered" in commands.fails(*create, "0,9:8")
+    commands.run(*create, "0")
+    commands.run(*create, "9", "--if-not-exists")
+
+
 def test_partitions_by_their_state(commands: Commands, name: str) -> None:
     commands.run("topics", "--create", "--topic", f"{name}-plain", "--partitions", "2")
     commands.run("topics", "--create", "--topic", f"{name}-short", "--config", "min.insync.replicas=2")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from barnabas.testing import Cluster
 from tests.clusters import Members, create_topic, servers_of, three_brokers, wait_for_in_sync, wait_for_members
 from tests.commands import run
 from tests.patience import until
@@ -99,3 +100,22 @@ def test_what_has_no_other_replica_is_told_apart_from_what_waits_for_one(members
     members[2].restart()
     wait_for_members(members)
     delete(members, "alone", "bold")
+
+
+def test_commands_show_the_rest_of_a_cluster_with_an_offline_partition() -> None:
+    with Cluster(2) as cluster:
+        at = ("--bootstrap-server", cluster.bootstrap_servers)
+        here, gone = cluster.brokers
+        assert run("topics", "--create", "--topic", "t", "--replica-assignment", f"{here},{gone}", *at).returncode == 0
+        group = ("--group", "g")
+        assert run("groups", "--reset-offsets", *group, "--topic", "t", "--to-latest", "--execute", *at).returncode == 0
+        cluster.brokers[gone].stop()
+        until(lambda: run("topics", "--describe", "--unavailable-partitions", "--json", *at).stdout not in ("[]\n", ""))
+
+        described = run("groups", "--describe", *group, "--json", *at)
+        (shown,) = json.loads(described.stdout)
+        rows = [(row["current_offset"], row["log_end_offset"], row["lag"]) for row in shown["offsets"]]
+        assert rows == [(0, 0, 0), (0, None, None)]
+        hanging = run("transactions", "hanging", "--json", *at)
+        assert (hanging.returncode, hanging.stdout) == (0, "[]\n")
+        assert "t-1" in hanging.stderr

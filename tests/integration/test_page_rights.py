@@ -133,6 +133,23 @@ def test_each_view_shows_each_user_what_commands_tell_him(world: World) -> None:
         assert TABLE[user] <= seen[user] <= told, user
 
 
+def test_a_command_without_its_right_says_so(world: World) -> None:
+    file = world.directory.parent / "of-hidden-topic.json"
+    file.write_text(
+        '{"version":1,"topics":[{"topic":"hidden-topic"}],"partitions":[{"topic":"hidden-topic","partition":0,"replicas":[0]}]}'
+    )
+    for words in (
+        ("consume", "--topic", "hidden-topic"),
+        ("reassign", "--generate", "--topics-to-move-json-file", str(file), "--broker-list", "0"),
+        ("reassign", "--execute", "--reassignment-json-file", str(file)),
+        ("groups", "--reset-offsets", "--group", "g", "--topic", "hidden-topic", "--to-earliest"),
+        ("log-dirs", "--describe"),
+        ("transactions", "list"),
+        ("transactions", "hanging", "--topic", "hidden-topic"),
+    ):
+        assert "ask the cluster's administrator for access" in world.command("nobody", *words), words
+
+
 @pytest.mark.parametrize("user", ["nobody", "describer"])
 def test_what_may_not_be_seen_is_told_from_what_is_not_there_by_nothing(world: World, user: str) -> None:
     for kind in KINDS:

@@ -16,7 +16,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -368,9 +368,14 @@ def long_poll(port: int) -> socket.socket:
     return sock
 
 
-@pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGINT], ids=lambda each: each.name)
+def with_hangup(handler: signal.Handlers) -> Callable[[], object]:
+    """What a process does before its start: these tests may themselves be run by nohup."""
+    return lambda: signal.signal(signal.SIGHUP, handler)
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda each: each.name)
 def test_a_signal_stops_the_broker_cleanly_whatever_its_clients_wait_for(tmp_path, signal_number):
-    with running("--port", 0, "--data-dir", tmp_path) as broker:
+    with running("--port", 0, "--data-dir", tmp_path, preexec_fn=with_hangup(signal.SIG_DFL)) as broker:
         assert not (tmp_path / CLEAN).exists()
         produce(broker.bootstrap_servers, "t", 1)
         consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "log_level": 0})
@@ -395,6 +400,13 @@ def test_a_signal_stops_the_broker_cleanly_whatever_its_clients_wait_for(tmp_pat
     with running("--port", broker.port, "--data-dir", tmp_path) as broker:
         assert not (tmp_path / CLEAN).exists()
         consumer.close()
+        broker.stop()
+
+
+def test_a_broker_that_nohup_started_does_not_stop_on_sighup(tmp_path):
+    with running("--port", 0, "--data-dir", tmp_path, preexec_fn=with_hangup(signal.SIG_IGN)) as broker:
+        broker.process.send_signal(signal.SIGHUP)
+        produce(broker.bootstrap_servers, "t", 1)
         broker.stop()
 
 

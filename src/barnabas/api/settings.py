@@ -160,7 +160,7 @@ class SettingsTable:
             if value is None:
                 continue
             if name in SECURITY_SETTINGS:
-                security[name] = _as_text(value)
+                security[name] = _as_text(value).strip()
                 continue
             declared = self._find(name)
             parsed = _parse(declared, name, value)

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 from barnabas.cli.connection import file_security
 from barnabas.cli.options import parse_pairs
 from barnabas.cli.output import note
-from barnabas.clients.security import ClientSecurity
+from barnabas.clients.security import ClientSecurity, trimmed
 from barnabas.core.errors import BarnabasError
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ class ClientProperties:
             self._values |= values
             self._origins |= {name: f"{path}:{line}: {name}" for name, line in lines.items()}
         given = parse_pairs(texts, option)
-        self._values |= given
+        self._values = trimmed(self._values | given)
         self._origins |= {name: f"{option} {name}" for name in given}
         self._option = option
         self._known: list[str] = []
@@ -56,7 +56,7 @@ class ClientProperties:
         """Return a property's text."""
         self._known.append(name)
         value = self._values.pop(name, None)
-        return default if value is None else value.strip()
+        return default if value is None else value
 
     def number(self, name: str, given: int | None, default: int, least: int = 0) -> int:
         """Return a number: the value of the command's own option, else of the property, else the default.

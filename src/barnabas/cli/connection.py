@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, TypeVar
 from barnabas.cli.output import note
 from barnabas.clients.admin_calls import DEFAULT_TIMEOUT_MS
 from barnabas.clients.pool import Pool
-from barnabas.clients.security import ClientSecurity, client_security, is_security_setting
+from barnabas.clients.security import ClientSecurity, client_security, is_security_setting, trimmed
 from barnabas.core.errors import ConfigError
 
 A = TypeVar("A")
@@ -42,7 +42,8 @@ def client_settings(client_id: str, command_config: str | None, timeout_ms: int 
         return ClientSettings(client_id, timeout_ms or DEFAULT_TIMEOUT_MS)
     from barnabas.core.config.properties import read_properties
 
-    values, lines = read_properties(command_config)
+    texts, lines = read_properties(command_config)
+    values = trimmed(texts)
     security = file_security(command_config, values)
     client_id = values.pop("client.id", client_id)
     file_timeout_ms = DEFAULT_TIMEOUT_MS

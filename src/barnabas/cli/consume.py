@@ -26,7 +26,7 @@ from barnabas.cli.output import Bar, data_writer, note, progress
 from barnabas.cli.topics import name_matcher
 from barnabas.clients import Admin, Consumer, GroupMember, Pool
 from barnabas.clients.consumer import Fetched
-from barnabas.clients.pool import RETRY_BACKOFF_MS
+from barnabas.clients.pool import RETRY_BACKOFF_MS, check_topic
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.peer_text import to_json
@@ -283,6 +283,9 @@ def _check_options(
 
 async def _topics(admin: Admin, topic: str | None, whitelist: str | None) -> _Topics:
     known = await admin.topics([topic] if topic is not None else None)
+    if topic is not None:
+        # differs from Kafka (consume-absent-topic): Kafka's tool waits for the topic, or creates it.
+        check_topic(topic, known.get(topic))
     matches = name_matcher(whitelist)
     found = {
         name: [TopicPartition(name, index) for index in metadata.partitions]
@@ -290,9 +293,7 @@ async def _topics(admin: Admin, topic: str | None, whitelist: str | None) -> _To
         if metadata.error_code is ErrorCode.NONE and ((matches(name) and not metadata.is_internal) or name == topic)
     }
     if not found:
-        # differs from Kafka (consume-absent-topic): Kafka's tool waits for the topic, or creates it.
-        message = f"topic {topic} does not exist" if topic is not None else f"no topic matches {whitelist}"
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic matches {whitelist}")
     return found
 
 

@@ -123,10 +123,16 @@ def _without_details(row: dict[str, Cell], is_verbose: bool, described: GroupDes
 
 
 async def _ends(admin: Admin, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-    """Return log end offsets, without those of deleted topics."""
+    """Return log end offsets, without those of deleted topics and of partitions without a leader."""
     known = await admin.topics(sorted({part.topic for part in partitions})) if partitions else {}
-    there = [part for part in partitions if part.topic in known and part.partition in known[part.topic].partitions]
-    return await admin.offsets(there, LATEST)
+    # differs from Kafka (groups-offline-partition): Kafka's tool fails if one partition has no leader.
+    led = {
+        TopicPartition(topic.name, index)
+        for topic in known.values()
+        for index, part in topic.partitions.items()
+        if part.leader_id >= 0
+    }
+    return await admin.offsets(led.intersection(partitions), LATEST)
 
 
 def _assigned(partitions: Sequence[TopicPartition]) -> str:

@@ -1,6 +1,6 @@
 """The entry point: runs a command, and turns every error into one line and an exit code.
 
-Exit codes: 0 for success (also Ctrl-C and SIGTERM in commands that run until stopped), 1 for everything else.
+Exit codes: 0 for success (also Ctrl-C, SIGTERM and SIGHUP in commands that run until stopped), 1 for everything else.
 """
 
 import os

@@ -10,6 +10,7 @@ from barnabas.cli.options import AsJson, Option, flag, paragraphs, run_async, st
 from barnabas.cli.output import Bar, note, print_json, progress
 from barnabas.clients.mirror.plan import CLIENT_ID, DEFAULT_NAME, MirroredCluster, MirrorPlan, files_of, parse_sources
 from barnabas.clients.positions import Bound, OnDataLoss, parse_bound
+from barnabas.clients.security import trimmed
 from barnabas.core.config.properties import read_properties
 from barnabas.core.errors import BarnabasError, ConfigError
 
@@ -131,7 +132,7 @@ def _cluster(address: str, paths: Sequence[str]) -> MirroredCluster:
     """Return a cluster with the options of files; later files override earlier ones. Raises ConfigError."""
     options = {"client.id": CLIENT_ID}
     for path in paths:
-        options |= read_properties(path)[0]
+        options |= trimmed(read_properties(path)[0])
         try:
             MirroredCluster(address, options).pool()
         except ConfigError as error:

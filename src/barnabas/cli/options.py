@@ -6,6 +6,7 @@ from collections.abc import Coroutine, Iterable
 from typing import Annotated, Literal, TypeVar
 
 from barnabas.core.errors import BarnabasError
+from barnabas.core.process import stop_signals
 
 T = TypeVar("T")
 
@@ -115,7 +116,10 @@ def run_async(work: Coroutine[object, object, T]) -> T:
 
 
 def stop_on_signals() -> asyncio.Event:
-    """Return an event that Ctrl-C or SIGTERM sets, for an orderly end; a second signal ends the process."""
+    """Return an event that Ctrl-C, SIGTERM or SIGHUP sets, for an orderly end.
+
+    A second Ctrl-C or SIGTERM ends the process. A second SIGHUP does not: a closed terminal may send several.
+    """
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -124,6 +128,6 @@ def stop_on_signals() -> asyncio.Event:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in stop_signals():
         loop.add_signal_handler(number, stop)
     return stopped

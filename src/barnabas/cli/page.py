@@ -18,7 +18,7 @@ from barnabas.cli.options import (
     stop_on_signals,
 )
 from barnabas.cli.output import note, say
-from barnabas.clients.security import ClientSecurity, client_security
+from barnabas.clients.security import PLAINTEXT, ClientSecurity, trimmed
 from barnabas.core.errors import BarnabasError
 from barnabas.page.settings import DEFAULT_LISTENER, Settings, parse_clusters, parse_listeners
 
@@ -174,19 +174,17 @@ def _security(path: str | None, login: bool) -> tuple[ClientSecurity | None, tup
         return None, _MECHANISMS if login else ()
     from barnabas.core.config.properties import read_properties
 
-    values, _ = read_properties(path)
+    values = trimmed(read_properties(path)[0])
     if not login:
         security = file_security(path, values)
         _report_unused(path, values)
         return security, ()
-    protocol = values.pop("security.protocol", "").upper()
+    protocol = values.pop("security.protocol", PLAINTEXT).upper()
     mechanism = values.pop("sasl.mechanism", None)
     if mechanism is not None and mechanism not in _MECHANISMS:
         raise BarnabasError(f"{path}: sasl.mechanism={mechanism}: must be one of {', '.join(_MECHANISMS)} with --login")
     of_tls = {name: values.pop(name) for name in list(values) if "ssl." in name}
-    security = client_security({**of_tls, "security.protocol": "SSL"}) if protocol.endswith("SSL") else None
-    if security is not None:
-        security.context()
+    security = file_security(path, {**of_tls, "security.protocol": protocol.removeprefix("SASL_")})
     _report_unused(path, values)
     return security, _MECHANISMS if mechanism is None else (mechanism,)
 

@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeAlias
 
 from barnabas.cli.partition_files import is_number, read_partitions
 from barnabas.clients.admin_replicas import ReplicaAdmin, ReplicaLog
-from barnabas.core.error_code import ErrorCode
-from barnabas.core.errors import BarnabasError, KafkaError
+from barnabas.clients.pool import check_topic
+from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
 
 ANY = "any"
@@ -80,10 +80,7 @@ async def current_replicas(
     known = (await admin.retry(lambda: admin.pool.metadata(topics))).topics
     found = {}
     for partition in wanted:
-        topic = known.get(partition.topic)
-        if topic is None or topic.error_code:
-            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if topic is None else topic.error_code
-            raise KafkaError(code, f"topic {partition.topic} does not exist")
+        topic = check_topic(partition.topic, known.get(partition.topic))
         if partition.partition not in topic.partitions:
             raise BarnabasError(f"partition {partition.partition} of topic {partition.topic} does not exist")
         found[partition] = topic.partitions[partition.partition].replicas

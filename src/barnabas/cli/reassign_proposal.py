@@ -6,6 +6,7 @@ Source: cli page, kafka-reassign-partitions; KIP-36; Kafka 2.7.2, ReassignPartit
 from collections.abc import Mapping, Sequence
 
 from barnabas.clients.admin_replicas import ReplicaAdmin
+from barnabas.clients.pool import check_topic
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
 
@@ -23,15 +24,14 @@ async def propose(
         The present and the proposed replicas of each partition.
 
     Raises:
-        BarnabasError: A topic or a broker does not exist, or there are too few brokers.
+        KafkaError: A topic does not exist, or you may not describe it.
+        BarnabasError: A broker does not exist, or there are too few brokers.
     """
     metadata = await admin.retry(lambda: admin.pool.metadata(topics))
     racks = _racks(metadata.racks, brokers, is_rack_aware)
     current, proposed = {}, {}
     for name in topics:
-        topic = metadata.topics.get(name)
-        if topic is None or topic.error_code:
-            raise BarnabasError(f"topic {name} does not exist")
+        topic = check_topic(name, metadata.topics.get(name))
         replicas = {index: part.replicas for index, part in sorted(topic.partitions.items())}
         assigned = _assigned(admin, name, replicas, racks)
         current.update({TopicPartition(name, index): each for index, each in replicas.items()})

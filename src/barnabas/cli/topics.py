@@ -182,6 +182,13 @@ def name_matcher(pattern: str | None) -> Callable[[str], bool]:
 
 
 async def _create(admin: TopicAdmin, new: NewTopic, if_not_exists: bool, as_json: bool) -> None:
+    if new.assignments is not None:
+        known = await admin.retry(lambda: admin.pool.metadata([new.name]))
+        lost = [index for index, ids in new.assignments.items() if known.brokers.keys().isdisjoint(ids)]
+        if lost and known.topics[new.name].error_code:
+            # differs from Kafka (create-absent-broker): a partition without any live broker has no leader. Until it has
+            # one, clients do not see the topic, and it cannot be deleted.
+            raise BarnabasError(f"topic {new.name} was not created: no broker of its partition {lost[0]} is registered")
     is_created = True
     try:
         await admin.create_topic(new)

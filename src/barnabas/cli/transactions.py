@@ -23,10 +23,11 @@ from barnabas.cli.options import (
 from barnabas.cli.output import Cell, note, print_json, print_table, progress, prompt, say
 from barnabas.clients.admin_configs import ConfigAdmin, ConfigResource, ResourceType
 from barnabas.clients.admin_transactions import OpenTransaction, TransactionAdmin
-from barnabas.clients.pool import TopicMetadata
+from barnabas.clients.pool import check_topic
 from barnabas.clients.transaction_log import TransactionState
-from barnabas.core.errors import BarnabasError, KafkaError
+from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
+from barnabas.explain.formatting import listed
 
 _MINUTE_MS: Final = 60_000
 _GRACE_MS: Final = 5 * _MINUTE_MS
@@ -38,6 +39,8 @@ HELP = paragraphs(
 A transaction hangs if a partition has records of it but no coordinator will complete it: read_committed consumers then
 receive nothing after its first record. `hanging` finds such transactions, `abort` aborts one. Both also work with Kafka
 2.7 and older, which lack the requests that Kafka 3.0 added for this.
+
+You need the right READ on the topic `__transaction_state`.
 """
 )
 LIST_HELP = paragraphs(
@@ -59,8 +62,8 @@ Example:
 HANGING_HELP = paragraphs(
     """Find transactions that no coordinator will complete.
 
-Checks every partition, or those of --topic. Above the last stable offset it reads batch headers, looks for transactions
-without a marker, and reports those that are not ongoing in `__transaction_state`.
+Checks every partition that has a leader, or those of --topic. Above the last stable offset it reads batch headers,
+looks for transactions without a marker, and reports those that are not ongoing in `__transaction_state`.
 
 Example:
 
@@ -187,7 +190,8 @@ def find_hanging(
 
     async def work() -> None:
         async with connect(bootstrap_server, settings, TransactionAdmin) as admin:
-            partitions = await _partitions(admin, topic, partition)
+            leaders = await _partitions(admin, topic, partition)
+            partitions = [each for each, leader_id in leaders.items() if leader_id >= 0]
             least_age_ms = await _least_age_ms(admin, max_transaction_timeout)
             with progress("Reading", None) as bar:
                 found = await admin.open_transactions(
@@ -197,6 +201,8 @@ def find_hanging(
             old = [each for each in found if now_ms - each.updated_ms >= least_age_ms]
             hanging = await admin.uncoordinated(old)
         _show_hanging(hanging, now_ms, as_json)
+        if len(partitions) < len(leaders):
+            note(f"Not checked, because they have no leader: {listed(sorted(leaders.keys() - set(partitions)))}")
         if not as_json:
             young = len(found) - len(old)
             note(
@@ -282,21 +288,21 @@ def _leader(leaders: dict[int, int], state: TransactionState) -> int | None:
     return leader_id if leader_id >= 0 else None
 
 
-async def _partitions(admin: TransactionAdmin, topic: str | None, partition: int | None) -> list[TopicPartition]:
-    """Return all partitions, all partitions of a topic, or a single one."""
+async def _partitions(admin: TransactionAdmin, topic: str | None, partition: int | None) -> dict[TopicPartition, int]:
+    """Return all partitions, all partitions of a topic, or a single one, with their leaders; -1: none now."""
     names = None if topic is None else [topic]
     topics = (await admin.retry(lambda: admin.pool.metadata(names))).topics
-    for known in topics.values():
-        if known.error_code and topic is not None:
-            raise KafkaError(known.error_code, f"topic {topic} does not exist")
-    found = [TopicPartition(known.name, index) for known in topics.values() for index in _wanted(known, partition)]
+    if topic is not None:
+        check_topic(topic, topics.get(topic))
+    found = {
+        TopicPartition(known.name, index): part.leader_id
+        for known in topics.values()
+        for index, part in known.partitions.items()
+        if partition in (None, index)
+    }
     if partition is not None and not found:
         raise BarnabasError(f"partition {partition} of topic {topic} does not exist")
     return found
-
-
-def _wanted(topic: TopicMetadata, partition: int | None) -> list[int]:
-    return [index for index in topic.partitions if partition in (None, index)]
 
 
 async def _least_age_ms(admin: TransactionAdmin, minutes: int | None) -> int:

@@ -70,7 +70,7 @@ class ReplicaAdmin(AdminCalls):
         """Return the log directories of brokers, and the logs in them.
 
         Raises:
-            KafkaError: BROKER_NOT_AVAILABLE (the broker is not registered), ...
+            KafkaError: BROKER_NOT_AVAILABLE (the broker is not registered), CLUSTER_AUTHORIZATION_FAILED, ...
         """
         from barnabas.wire.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 
@@ -78,6 +78,10 @@ class ReplicaAdmin(AdminCalls):
             channel = await self.pool.broker(broker_id)
             request = DescribeLogDirsRequest(None)
             response = await channel.send(request, DescribeLogDirsResponse)
+            if not response.results:
+                # A broker has at least one directory, and its response has no error code.
+                message = "log directories: you need the right DESCRIBE on the cluster"
+                raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, message)
             found = []
             for result in response.results:
                 logs = [

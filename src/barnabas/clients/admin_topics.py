@@ -52,7 +52,7 @@ class TopicAdmin(AdminCalls):
             channel = await self.pool.controller()
             response = await channel.send(request, CreateTopicsResponse, timeout_ms=self.timeout_ms + 5_000)
             for result in response.topics:
-                raise_for(result.error_code, result.error_message or f"topic {topic.name} was not created")
+                _check(topic.name, "created", result.error_code, result.error_message)
 
         await self.retry(attempt)
         self.pool.forget(topic.name)
@@ -67,7 +67,7 @@ class TopicAdmin(AdminCalls):
                 request, DeleteTopicsResponse, max_version=5, timeout_ms=self.timeout_ms + 5_000
             )
             for result in response.responses:
-                raise_for(result.error_code, result.error_message or f"topic {name} was not deleted")
+                _check(name, "deleted", result.error_code, result.error_message)
 
         await self.retry(attempt, not_healed=(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,))
         self.pool.forget(name)
@@ -96,7 +96,7 @@ class TopicAdmin(AdminCalls):
             channel = await self.pool.controller()
             response = await channel.send(request, CreatePartitionsResponse, timeout_ms=self.timeout_ms + 5_000)
             for result in response.results:
-                raise_for(result.error_code, result.error_message or f"topic {result.name} was not changed")
+                _check(result.name, "changed", result.error_code, result.error_message)
 
         await self.retry(attempt, not_healed=(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,))
         for name in topics:
@@ -106,6 +106,12 @@ class TopicAdmin(AdminCalls):
         """Describe topics (None: all) in order of name; missing topics have an error code."""
         metadata = await self.retry(lambda: self.pool.metadata(names))
         return dict(sorted(metadata.topics.items()))
+
+
+def _check(name: str, done: str, error_code: int, message: str | None) -> None:
+    """Raise the error of one topic, if any. After REQUEST_TIMED_OUT the cluster continues its work."""
+    is_late = error_code == ErrorCode.REQUEST_TIMED_OUT
+    raise_for(error_code, message or (f"topic {name} is not yet {done}" if is_late else f"topic {name} was not {done}"))
 
 
 def _creatable(topic: NewTopic) -> CreatableTopic:

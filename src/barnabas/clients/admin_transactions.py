@@ -81,14 +81,17 @@ class TransactionAdmin(OffsetAdmin):
         Changes that a coordinator has not yet written to the log are missing.
 
         Raises:
-            KafkaError: `__transaction_state` cannot be read.
+            KafkaError: `__transaction_state` cannot be read (TOPIC_AUTHORIZATION_FAILED, ...).
             ProtocolError: The topic contains a record that is not a transaction state.
         """
 
-        metadata = await self.retry(lambda: self.pool.metadata([TRANSACTION_STATE_TOPIC]))
-        topic = metadata.topics.get(TRANSACTION_STATE_TOPIC)
-        if topic is None or not topic.partitions:
-            return {}
+        is_absent = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,)
+        try:
+            topic = await self.retry(lambda: self.pool.topic(TRANSACTION_STATE_TOPIC), is_absent)
+        except KafkaError as error:
+            if error.code in is_absent:
+                return {}
+            raise
         logs = [TopicPartition(TRANSACTION_STATE_TOPIC, index) for index in topic.partitions]
         first, end = await self.offsets(logs, EARLIEST), await self.offsets(logs, LATEST)
         states: dict[str, TransactionState] = {}

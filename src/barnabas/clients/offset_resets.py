@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from barnabas.clients.admin import EARLIEST, LATEST, Admin, GroupDescription
-from barnabas.core.error_code import ErrorCode
-from barnabas.core.errors import BarnabasError, KafkaError
+from barnabas.clients.pool import check_topic
+from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
 
 # Maximum number of members named in the error.
@@ -139,8 +139,7 @@ async def topic_partitions(admin: Admin, texts: Sequence[str]) -> list[TopicPart
     known = await admin.topics(list(wanted))
     partitions = []
     for name, chosen in wanted.items():
-        if known[name].error_code is not ErrorCode.NONE:
-            raise KafkaError(known[name].error_code, f"topic {name} does not exist")
+        check_topic(name, known[name])
         for index in chosen if chosen is not None else known[name].partitions:
             if index not in known[name].partitions:
                 raise BarnabasError(

@@ -312,6 +312,9 @@ class Pool:
             wanted = None
         request = MetadataRequest(wanted, allow_auto_topic_creation or not can_ask_alone)
         metadata = self._learn(await channel.send(request, MetadataResponse), version >= _FIRST_WITH_TRUE_EPOCHS)
+        if names_none:
+            # Topics that were deleted, or that the user may no longer see.
+            self._topics = {name: known for name, known in self._topics.items() if name in metadata.topics}
         if names_none and topics is not None:
             known, metadata.topics = metadata.topics, {}
             for name in topics:
@@ -338,10 +341,7 @@ class Pool:
             if controller is not None and controller != (channel.host, channel.port):
                 channel = await self._channel(controller)
                 topic = (await self._ask_metadata(channel, [name], allow_auto_topic_creation)).topics.get(name)
-        if topic is None or topic.error_code is not ErrorCode.NONE:
-            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if topic is None else topic.error_code
-            raise KafkaError(code, _topic_message(name, code))
-        return topic
+        return check_topic(name, topic)
 
     async def leader(self, partition: TopicPartition) -> Channel:
         """Return a connection to a partition's leader. Raises KafkaError (LEADER_NOT_AVAILABLE: try again later)."""
@@ -465,6 +465,14 @@ class Pool:
         return metadata
 
 
+def check_topic(name: str, topic: TopicMetadata | None) -> TopicMetadata:
+    """Return a topic of a Metadata response. Raises KafkaError if the topic is missing or has an error."""
+    if topic is None or topic.error_code:
+        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if topic is None else topic.error_code
+        raise KafkaError(code, _topic_message(name, code))
+    return topic
+
+
 async def _reasons(channel: Channel, missing: Sequence[str]) -> dict[str, ErrorCode]:
     """Return why topics are missing in a full list: they do not exist, or the user may not see them.
 
@@ -493,4 +501,6 @@ def _topic_message(name: str, code: ErrorCode) -> str:
             return f"{name!r} is not a valid topic name: use at most 249 letters, digits, '.', '_' and '-'"
         case ErrorCode.LEADER_NOT_AVAILABLE:
             return f"topic {name} has no leader now"
+        case ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            return f"you may not describe topic {name}"
     return f"topic {name}: {code.name}"

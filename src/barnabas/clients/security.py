@@ -63,6 +63,11 @@ class ClientSecurity:
         return new_client(self.mechanism, self.login, random_bytes, now_ms)
 
 
+def trimmed(values: Mapping[str, str]) -> dict[str, str]:
+    """Return a client's settings without white space around the values, which Kafka's clients ignore."""
+    return {name: text.strip() for name, text in values.items()}
+
+
 def is_security_setting(name: str) -> bool:
     """Return whether a client setting concerns connection security."""
     return name == "security.protocol" or name.startswith(_PREFIXES)

@@ -1,4 +1,4 @@
-"""The process itself: its standard streams at the start, its tuning after the start, and its freed memory.
+"""The process itself: its standard streams at the start, its tuning after the start, its stop, and its freed memory.
 
 If the parent process closed standard input, output or error, a log file or a connection would get descriptor 0, 1 or 2,
 because the system assigns the lowest free number. Terminal output would then go there.
@@ -11,6 +11,7 @@ Source: malloc_trim(3). Only glibc has it; elsewhere nothing happens.
 
 import gc
 import os
+import signal
 import sys
 from typing import Final
 
@@ -45,6 +46,12 @@ def open_standard_streams() -> None:
     if sys.stderr is None:
         # print(file=None) writes to standard output, so errors would mix with results.
         sys.stderr = os.fdopen(2, "w", closefd=False)
+
+
+def stop_signals() -> list[signal.Signals]:
+    """Return the signals that stop this process in order: SIGHUP, too, unless nohup has disabled it."""
+    hangup = [] if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else [signal.SIGHUP]
+    return [signal.SIGTERM, signal.SIGINT, *hangup]
 
 
 def give_memory_back() -> None:

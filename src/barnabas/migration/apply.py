@@ -9,6 +9,7 @@ Invariants:
 - The directories are locked while anything is written: no Barnabas or Kafka broker can start on them meanwhile.
 - A kill at any moment leaves the directory with a complete registry or none; the command can be repeated.
 - A registry is renamed only after ZooKeeper was read back and is complete.
+- A registry is renamed without its write-ahead log only if it does not need the log.
 
 Source: design page, registry; log-format facts, files in a log dir.
 """
@@ -143,6 +144,7 @@ async def adopt(
     Raises:
         StartupError: A directory is in use, or as from `plan_to_adopt`.
         StorageError: The disk failed.
+        MigrationError: The disk is full, or as from `plan_to_adopt`.
     """
     plan = await plan_to_adopt(directories, connect, allows_missing=allows_missing, kafka_version=kafka_version)
     if plan.is_blocked:
@@ -159,7 +161,8 @@ async def adopt(
 async def _make_registry(plan: AdoptionPlan, directory: Path, clock: Clock) -> None:
     files = LocalFileSystem()
     new = directory / NEW_REGISTRY_FILE
-    _remove_database(new)
+    files.remove(new)
+    _remove_database_logs(new)
     registry = await EmbeddedRegistry.open(new, clock, InlineExecutor())
     try:
         adopted = Adopted(plan.source, plan.tree_id, plan.nodes, plan.added, plan.has_made_up_id)
@@ -168,7 +171,10 @@ async def _make_registry(plan: AdoptionPlan, directory: Path, clock: Clock) -> N
         await registry.multi([CreateOp(node, data) for node, data in nodes.items()])
     finally:
         await registry.close()
+    _check_complete(new)
     files.sync(new)
+    # SQLite would apply the log of an earlier registry, whose file was moved away, to this one.
+    _remove_database_logs(directory / REGISTRY_FILE)
     files.rename(new, directory / REGISTRY_FILE)
     files.sync(directory)
 
@@ -283,8 +289,8 @@ async def release(
     """Plan as `plan_to_release` does, write ZooKeeper, read it back, and rename the registry if the tree is complete.
 
     Raises:
-        MigrationError: Another client changed ZooKeeper meanwhile: written nodes stay, and the release must be
-            repeated.
+        MigrationError: Another client changed ZooKeeper meanwhile, or the disk is full: written nodes stay, and the
+            release must be repeated.
         StartupError: A directory is in use, or as from `plan_to_release`.
     """
     plan = (await _look(directories, connect, clock, open_target)).plan(user_input)
@@ -304,6 +310,7 @@ async def release(
                 raise MigrationError(f"another client is changing {connect}; run this command again after that")
             fit(directories, plan.kafka.version, plan.cluster_id, clock)
             registry = find_registry(directories)
+            _check_complete(registry)
             files = LocalFileSystem()
             files.rename(registry, registry.with_name(RELEASED_REGISTRY_FILE))
             files.sync(registry.parent)
@@ -361,7 +368,20 @@ async def _write_some(registry: Registry, ops: list[Op], connect: str) -> None:
         ) from None
 
 
-def _remove_database(path: Path) -> None:
+def _check_complete(registry: Path) -> None:
+    """Check that SQLite copied the write-ahead log of a closed registry into its file; SQLite reports no failure.
+
+    Raises:
+        MigrationError: The log still exists.
+    """
+    if registry.with_name(f"{registry.name}-wal").exists():
+        raise MigrationError(
+            f"{registry} could not be completed from its write-ahead log, because the disk is full or failed: free "
+            "space and run this command again"
+        )
+
+
+def _remove_database_logs(path: Path) -> None:
     files = LocalFileSystem()
-    for suffix in ("", "-wal", "-shm", "-journal"):
+    for suffix in ("-wal", "-shm", "-journal"):
         files.remove(path.with_name(path.name + suffix))

@@ -99,7 +99,7 @@ def test_what_is_documented_and_cannot_be_done_says_why() -> None:
 
 
 def test_security_settings_are_kept_as_text_and_never_shown() -> None:
-    settings = TABLE.read({"security.protocol": "SSL", "ssl.key.password": "hush"})
+    settings = TABLE.read({"security.protocol": "SSL ", "ssl.key.password": "hush"})
     assert settings.security == {"security.protocol": "SSL", "ssl.key.password": "hush"}
     assert "hush" not in repr(settings)
 

@@ -3,6 +3,7 @@
 import pytest
 
 from barnabas.cli.client_properties import ClientProperties
+from barnabas.cli.mirror import _cluster
 from barnabas.core.errors import BarnabasError, ConfigError
 
 LEVELS = {"read_uncommitted": False, "read_committed": True}
@@ -40,8 +41,15 @@ def test_a_bad_value_is_named_with_its_place(tmp_path):
 def test_security_comes_from_both_sources(tmp_path):
     client = properties(tmp_path, "security.protocol=SSL\n", "security.protocol=plaintext")
     assert client.security() is None
+    assert properties(tmp_path, "security.protocol=SSL \n", "security.protocol=plaintext ").security() is None
     with pytest.raises(ConfigError, match="TELNET"):
         properties(tmp_path, "", "security.protocol=telnet").security()
+
+
+def test_white_space_around_a_mirrors_properties_is_ignored(tmp_path):
+    file = tmp_path / "client.properties"
+    file.write_text("client.id=me \nsecurity.protocol=plaintext \n")
+    assert _cluster("h:1", [str(file)]).options == {"client.id": "me", "security.protocol": "plaintext"}
 
 
 def test_properties_without_effect_are_named_in_one_line(tmp_path, capsys):

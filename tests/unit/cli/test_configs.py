@@ -34,6 +34,8 @@ def test_a_clients_settings(tmp_path, capsys):
     assert capsys.readouterr().err == f"{file}: these properties have no effect here: linger.ms\n"
     assert client_settings("tool", str(file), 9) == ClientSettings("me", 9)
     assert client_settings("tool", None, None) == ClientSettings("tool", 30_000)
+    file.write_text("client.id=me \nrequest.timeout.ms=7000 \nsecurity.protocol=plaintext \n")
+    assert client_settings("tool", str(file), None) == ClientSettings("me", 7000)
 
 
 @pytest.mark.parametrize(

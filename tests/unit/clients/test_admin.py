@@ -5,6 +5,8 @@ import asyncio
 import pytest
 
 from barnabas.clients.admin import EARLIEST, Admin, retry
+from barnabas.clients.admin_replicas import ReplicaAdmin
+from barnabas.clients.admin_topics import TopicAdmin
 from barnabas.clients.channel import UnreachableError
 from barnabas.clients.pool import Pool
 from barnabas.core.error_code import ErrorCode
@@ -12,6 +14,8 @@ from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.testing.simulation.loop import VirtualLoop
 from barnabas.wire.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsResponse
+from barnabas.wire.protocol.messages.describe_log_dirs import DescribeLogDirsResponse
 from barnabas.wire.protocol.messages.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsResponse,
@@ -102,5 +106,32 @@ def test_a_broker_that_falls_silent_is_waited_for_as_long_as_was_said():
                 await Admin(pool, 5_000).topics()
         assert caught.value.code is ErrorCode.REQUEST_TIMED_OUT
         assert loop.time() - begin == pytest.approx(5)
+
+    broker.run(use)
+
+
+def test_a_refusal_to_show_log_directories_is_not_taken_for_a_broker_without_any():
+    broker = MemoryBroker({ApiKey.DESCRIBE_LOG_DIRS: lambda request: DescribeLogDirsResponse()})
+
+    async def use(pool):
+        with pytest.raises(KafkaError) as caught:
+            await ReplicaAdmin(pool).log_dirs([0])
+        assert caught.value.code is ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+    broker.run(use)
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [(ErrorCode.REQUEST_TIMED_OUT, "not yet"), (ErrorCode.TOPIC_DELETION_DISABLED, "was not")],
+)
+def test_what_still_happens_is_told_from_what_does_not(code, text):
+    answer = DeleteTopicsResponse(0, [DeletableTopicResult("t", code)])
+    broker = MemoryBroker({ApiKey.DELETE_TOPICS: lambda request: answer})
+
+    async def use(pool):
+        with pytest.raises(KafkaError, match=text) as caught:
+            await TopicAdmin(pool, 1_000).delete_topic("t")
+        assert caught.value.code is code
 
     broker.run(use)

@@ -170,6 +170,19 @@ def test_what_stays_open_and_is_unknown_hangs():
     broker.run(use)
 
 
+def test_a_user_who_may_not_see_the_transactional_ids_is_not_told_that_there_are_none():
+    part = ListOffsetsPartitionResponse(0, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    refusal = ListOffsetsResponse(0, [ListOffsetsTopicResponse(TRANSACTION_STATE_TOPIC, [part])])
+    broker = MemoryBroker({ApiKey.METADATA: only_t, ApiKey.LIST_OFFSETS: lambda request: refusal})
+
+    async def use(pool):
+        with pytest.raises(KafkaError) as caught:
+            await TransactionAdmin(pool).coordinated()
+        assert caught.value.code is ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+    broker.run(use)
+
+
 def written(code):
     results = [WritableTxnMarkerTopicResult("t", [WritableTxnMarkerPartitionResult(0, code)])]
     return lambda request: WriteTxnMarkersResponse([WritableTxnMarkerResult(1, results)])

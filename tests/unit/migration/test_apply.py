@@ -5,13 +5,16 @@ import pytest
 
 from barnabas.broker.log.directories.directory import LogDirectory
 from barnabas.broker.log.disk.files import LocalFileSystem
+from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.core.errors import StartupError
+from barnabas.core.executor import InlineExecutor
 from barnabas.migration import apply
 from barnabas.migration.adoption import AdoptionPlan
 from barnabas.migration.directories import REGISTRY_FILE
 from barnabas.migration.tree_copy import ADOPTED, Adopted, decode_adopted, is_carried
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.registry import paths
+from tests.unit.migration.trees import leave_log_at_close
 
 
 @pytest.fixture
@@ -52,6 +55,32 @@ def test_what_was_left_by_a_kill_half_way_is_made_anew(data_dir: Path) -> None:
     (data_dir / f"{apply.NEW_REGISTRY_FILE}-wal").write_bytes(b"half")
     assert not adopt(data_dir).is_blocked
     assert [path.name for path in data_dir.glob("registry*")] == [REGISTRY_FILE]
+
+
+def test_the_log_of_a_registry_that_was_moved_away_does_not_get_into_the_new_one(data_dir: Path) -> None:
+    file, log = data_dir / REGISTRY_FILE, data_dir / f"{REGISTRY_FILE}-wal"
+
+    async def leave() -> None:
+        registry = await EmbeddedRegistry.open(file, ManualClock(), InlineExecutor())
+        await registry.create("/old")
+        content = log.read_bytes()
+        await registry.close()
+        log.write_bytes(content)
+
+    asyncio.run(leave())
+    file.unlink()
+    plan = adopt(data_dir)
+    found = asyncio.run(apply.read_registry(file, ManualClock()))
+    assert {path: data for path, data in found.nodes.items() if is_carried(path)} == plan.nodes
+
+
+def test_a_registry_that_sqlite_could_not_complete_is_not_used(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    leave_log_at_close(monkeypatch)
+    with pytest.raises(apply.MigrationError, match="disk is full"):
+        adopt(data_dir)
+    assert not (data_dir / REGISTRY_FILE).exists()
+    monkeypatch.undo()
+    assert not adopt(data_dir).is_blocked
 
 
 def test_a_directory_in_use_is_refused(data_dir: Path) -> None:

@@ -19,6 +19,7 @@ from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.packets import in_packets
 from barnabas.wire.registry.store import CreateOp, DeleteOp, Op, OpResult, RegistryClosedError, SetOp
+from tests.unit.migration.trees import leave_log_at_close
 
 ADDRESS = "zk:2181/fresh"
 Ruin = Callable[[EmbeddedRegistry, int], Awaitable[None]]
@@ -124,6 +125,20 @@ def test_a_tree_that_does_not_hold_what_was_written_is_not_released_to(
     assert list(released.missing) == missing
     assert not released.is_done
     assert (data_dir / REGISTRY_FILE).exists()
+
+
+def test_a_registry_that_sqlite_could_not_complete_is_not_put_away(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patches:
+        leave_log_at_close(patches)
+        (refused,) = release(data_dir, None)
+    assert isinstance(refused, MigrationError)
+    assert "disk is full" in str(refused)
+    assert not (data_dir / apply.RELEASED_REGISTRY_FILE).exists()
+    (released,) = release(data_dir, None)
+    assert isinstance(released, Released)
+    assert released.is_done
 
 
 def test_an_interrupted_release_is_finished_by_running_it_again(data_dir: Path, monkeypatch: pytest.MonkeyPatch):

@@ -1,9 +1,12 @@
-"""Small trees, and what a plan makes of them."""
+"""Small trees, what a plan makes of them, and a registry on a full disk."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import pytest
+
 from barnabas.broker.log.directories.directory import Identity
+from barnabas.broker.registry.journal import Journal
 from barnabas.broker.registry.tree import Stage, Tree, Znode
 from barnabas.core.types import TopicPartition
 from barnabas.migration.directories import DirectoryFacts, LogFacts
@@ -97,3 +100,17 @@ def after(before: TreeCopy, ops: Sequence[Op]) -> TreeCopy:
 def _parse(name: str) -> TopicPartition:
     topic_name, _, partition = name.rpartition("-")
     return TopicPartition(topic_name, int(partition))
+
+
+def leave_log_at_close(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let SQLite's last checkpoint of a registry fail, as on a full disk: its write-ahead log stays."""
+    close = Journal.close
+
+    def close_incompletely(journal: Journal) -> None:
+        *_, file = journal._connection.execute("PRAGMA database_list").fetchone()
+        log = Path(f"{file}-wal")
+        content = log.read_bytes()
+        close(journal)
+        log.write_bytes(content)
+
+    monkeypatch.setattr(Journal, "close", close_incompletely)

@@ -142,7 +142,7 @@ def parse(setting: Setting, text: str) -> Value:
         ConfigError: The type is wrong, or the value is out of bounds; the message is the reason alone, without the
             setting's name.
     """
-    text = text.strip() if setting.type != "password" else text
+    text = text.strip()
     if setting.type == "boolean":
         return _parse_boolean(text)
     if setting.type in _INTEGER_BITS or setting.type == "double":

@@ -3,10 +3,9 @@
 from typing import Final
 
 from barnabas.clients.admin_topics import NewPartitions, NewTopic, TopicAdmin
-from barnabas.clients.pool import TopicMetadata
+from barnabas.clients.pool import TopicMetadata, check_topic
 from barnabas.core.advised_commands import Word, command
-from barnabas.core.error_code import ErrorCode
-from barnabas.core.errors import BarnabasError, KafkaError
+from barnabas.core.errors import BarnabasError
 from barnabas.explain.formatting import count
 from barnabas.page.changes.change import Change, Field, Plan, Row, needed, number, pattern, text
 from barnabas.page.view import Asked
@@ -96,14 +95,7 @@ async def preview_deletion(asked: Asked) -> Plan:
 
 async def _known_topic(admin: TopicAdmin, name: str) -> TopicMetadata:
     """Return a topic. Raises KafkaError: it does not exist, or may not be seen."""
-    topic = (await admin.topics([name])).get(name)
-    if topic is None or topic.error_code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name} does not exist")
-    if topic.error_code is ErrorCode.INVALID_TOPIC_EXCEPTION:
-        raise KafkaError(topic.error_code, f"{name} can be no topic's name")
-    if topic.error_code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
-        raise KafkaError(topic.error_code, f"topic {name} requires the right DESCRIBE")
-    return topic
+    return check_topic(name, (await admin.topics([name])).get(name))
 
 
 CREATE = Change("/change/create-topic", "Create a topic", (_TOPIC, _PARTITIONS, _REPLICAS, _SETTINGS), preview_creation)

@@ -234,6 +234,12 @@ def test_settings_of_one_listener_are_known():
     assert config("listener.name.inside.ssl.key.password=x").explicit == {"listener.name.inside.ssl.key.password": "x"}
 
 
+def test_white_space_around_a_value_is_ignored_for_every_type():
+    settings = config("num.partitions = 3 \nlog.dirs=/a , /b \nzookeeper.connect=z:1 \npassword.encoder.secret=s \n")
+    assert (settings.num_partitions, settings.log_dirs) == (3, ["/a", "/b"])
+    assert (settings.zookeeper_connect, settings.password_encoder_secret) == ("z:1", "s")
+
+
 def test_import_loads_nothing_heavy():
     heavy = ("asyncio", "json", "pathlib", "difflib")
     code = f"import sys, barnabas.core.config; print([name for name in {heavy} if name in sys.modules])"
