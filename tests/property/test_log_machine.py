@@ -20,6 +20,7 @@ from barnabas.broker.log.appends.replicated_batches import check_replicated_batc
 from barnabas.broker.log.disk.files import LocalRecordFile
 from barnabas.broker.log.environment import LogEnvironment
 from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.log.segments.loaded_segments import LoadedSegments
 from barnabas.broker.log.startup.recovery import open_log
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.error_code import ErrorCode
@@ -123,7 +124,9 @@ class LogMachine(RuleBasedStateMachine):
         self.open(was_clean=True, recovery_point=0)
 
     def open(self, *, was_clean: bool, recovery_point: int) -> None:
-        env = LogEnvironment(self.clock, self.clock, self.executor, self.disk)
+        # A read from an older segment releases the indexes of the one read before.
+        loaded = LoadedSegments(most_bytes=0, kept_ms=0)
+        env = LogEnvironment(self.clock, self.clock, self.executor, self.disk, loaded=loaded)
         self.log: PartitionLog = open_log(
             env,
             TopicPartition("t", 0),

@@ -139,7 +139,8 @@ Generated from `schemas/configs.json`, `schemas/barnabas-configs.json` and, in `
 
 `barnabas broker server.properties` takes Kafka's own file. Names, types, defaults and checks are those of Kafka 2.7.2.
 `barnabas broker --check server.properties` lists what would stop the start, what has no effect and what is unknown,
-each with its line; it exits with 1 if the broker would not start. It opens no port and writes nothing.
+each with its line; it exits with 1 if the broker would not start. It opens no port, writes nothing, and does not read
+dynamic settings.
 
 | in the file | the broker |
 | --- | --- |

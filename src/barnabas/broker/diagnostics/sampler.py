@@ -63,8 +63,14 @@ class Sampler:
 
     def _sample(self) -> None:
         now_ms = self._clock.now_ms()
-        # The value at the start of a tick is the value at the end of the previous one. The clock may be set back.
-        tick = max(self._tick, now_ms // TICK_MS - 1)
+        # The value at the start of a tick is the value at the end of the previous one.
+        tick = now_ms // TICK_MS - 1
+        if tick < self._tick - _TICKS_OF_MINUTE:
+            # The clock was ahead, and the samples are later than now.
+            self._diagnostics.ends.retain(set())
+            self._diagnostics.commits.retain(set())
+        else:
+            tick = max(self._tick, tick)
         is_minute_over = tick // _TICKS_OF_MINUTE > self._tick // _TICKS_OF_MINUTE and self._tick > 0
         self._tick = tick
         self._diagnostics.seal(now_ms)

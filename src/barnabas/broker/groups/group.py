@@ -58,6 +58,7 @@ class CommittedOffset:
     Attributes:
         expire_timestamp_ms: Its expiry time (OffsetCommit v2-4 with a retention); -1: it expires by the group's rules.
         append_offset: Offset of its record in `__consumer_offsets`; -1 until it is appended.
+        replaced: Until it is appended: the pending commit of the same transaction that it replaced, if any.
     """
 
     offset: int
@@ -66,6 +67,7 @@ class CommittedOffset:
     commit_timestamp_ms: int = NO_TIMESTAMP
     expire_timestamp_ms: int = NO_TIMESTAMP
     append_offset: int = NO_OFFSET
+    replaced: "CommittedOffset | None" = None
 
 
 @dataclass(slots=True)

@@ -30,7 +30,10 @@ def txn_commit(group: Group, event: TxnCommit) -> list[Effect]:
     error_code = _refusal(group, event)
     if error_code is not ErrorCode.NONE or not event.offsets:
         return [Answer(error_code)]
-    group.pending_transactions.setdefault(event.producer_id, {}).update(event.offsets)
+    pending = group.pending_transactions.setdefault(event.producer_id, {})
+    for topic_partition, committed in event.offsets.items():
+        committed.replaced = pending.get(topic_partition)
+        pending[topic_partition] = committed
     return [StoreOffsets(event.offsets, event.producer_id, event.producer_epoch)]
 
 
@@ -40,6 +43,7 @@ def txn_commit_appended(group: Group, event: CommitAppended) -> list[Effect]:
         return []
     for topic_partition, committed in event.offsets.items():
         committed.append_offset = event.append_offset
+        committed.replaced = None
         if unstage(group, topic_partition, committed):
             # The transaction was committed before this append was confirmed.
             take_newer(group, topic_partition, committed)
@@ -47,11 +51,21 @@ def txn_commit_appended(group: Group, event: CommitAppended) -> list[Effect]:
 
 
 def txn_commit_failed(group: Group, event: CommitFailed) -> list[Effect]:
-    """Discard commits that could not be stored."""
+    """Discard commits that could not be stored, and restore the commits that they replaced."""
     pending = group.pending_transactions.get(event.producer_id, {})
     for topic_partition, committed in event.offsets.items():
-        if pending.get(topic_partition) is committed:
-            del pending[topic_partition]
+        newer = pending.get(topic_partition)
+        if newer is committed:
+            # differs from Kafka (fenced-offsets): in Kafka the replaced commit, which may be of a newer producer epoch,
+            # is discarded as well.
+            if committed.replaced is None:
+                del pending[topic_partition]
+            else:
+                pending[topic_partition] = committed.replaced
+        while newer is not None:
+            if newer.replaced is committed:
+                newer.replaced = committed.replaced
+            newer = newer.replaced
         unstage(group, topic_partition, committed)
     if not pending:
         group.pending_transactions.pop(event.producer_id, None)

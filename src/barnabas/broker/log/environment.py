@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from barnabas.broker.log.disk.files import FileSystem, LocalFileSystem
+from barnabas.broker.log.segments.loaded_segments import LoadedSegments
 from barnabas.core.clock import Clock
 from barnabas.core.executor import Executor
 from barnabas.core.histogram import Durations
@@ -76,6 +77,7 @@ class LogEnvironment:
         has_zstd: Whether zstd may be written (inter.broker.protocol.version=2.1 or newer).
         validates_records: Whether to check all records of each batch (barnabas.record.validation=full).
         on_loop: Called with the name of work on the event loop that should have been done earlier in an executor.
+        loaded: The older segments of all logs whose indexes are in memory.
         flushes: Durations of flushes.
         on_flushed: Called with each log after its flush.
         on_removed: Called with the segments that retention removed.
@@ -95,6 +97,7 @@ class LogEnvironment:
     validates_records: bool = False
     has_zstd: bool = True
     on_loop: Callable[[str], object] = _nothing
+    loaded: LoadedSegments = field(default_factory=LoadedSegments)
     flushes: Durations = field(default_factory=Durations)
     on_flushed: Callable[[TopicPartition], object] = _ignore
     on_removed: OnRemoved = _nobody

@@ -337,7 +337,13 @@ class LogMoves:
 
         def failed(error: BaseException) -> None:
             move.is_busy = False
-            if not self._is_over(move):
+            if self._is_over(move):
+                return
+            if isinstance(error, CorruptRecordsError) and move.was_truncated and move.future is not None:
+                # The batches were cut off while they were read.
+                move.forget_position()
+                self._attempt(move, partial(self._go_on, move))
+            else:
                 self._fail(move, error)
 
         self._executor.run(work, done, failed)

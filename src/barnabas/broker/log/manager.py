@@ -90,6 +90,7 @@ class LogManager:
         new_stop_signal: Callable[[], StopSignal] = new_stop_signal,
         on_loop: Callable[[str], object] = lambda _: None,
         read_coordinated: Callable[[Sequence[PartitionLog]], Coordinated] = lambda _: (),
+        registry_directory: Path | None = None,
     ) -> None:
         """Args:
         config: The broker's settings.
@@ -97,7 +98,8 @@ class LogManager:
         timers: Timers for periodic tasks.
         executor: Runs blocking work.
         topic_config: Returns the current settings of a partition's topic.
-        on_failure: Called with the error of the last directory (it names the file); the broker should stop.
+        on_failure: Called with the error of the last directory, or of `registry_directory` (it names the file); the
+            broker should stop.
         files: The disk; the local disk by default.
         cleaner_executor: Compacts logs, log.cleaner.threads at a time; `executor` by default.
         recovery_executor: Creates an executor to open the logs of one directory at the start; `executor` by default.
@@ -107,6 +109,7 @@ class LogManager:
         on_loop: Called with the name of work on the event loop that belongs to an executor: see the watchdog.
         read_coordinated: Reads the logs of `__transaction_state`, and returns the open transactions that their
             coordinators will end; blocks.
+        registry_directory: The directory with the embedded registry; None: the cluster's state is in ZooKeeper.
         """
         self.known_broker_id: int | None = None
         self.known_cluster_id: str | None = None
@@ -139,7 +142,8 @@ class LogManager:
             on_flushed=lambda topic_partition: self.on_flushed(topic_partition),
             on_removed=lambda topic_partition, going: self.on_removed(topic_partition, going),
         )
-        self._directories = LogDirs([LogDirectory(self._env.files, Path(path)) for path in _paths(config)])
+        directories = [LogDirectory(self._env.files, Path(path)) for path in _paths(config)]
+        self._directories = LogDirs(directories, registry_directory)
         self._table = LogTable(self._env, self._directories, topic_config, self._dice)
         self._logs, self._damaged = self._table.logs, self._table.damaged
         self._high_watermarks: dict[TopicPartition, int] = {}
@@ -175,7 +179,7 @@ class LogManager:
 
         Raises:
             StartupError: Another process has locked one, or they belong to different brokers or clusters.
-            StorageError: None of the directories can be created and written.
+            StorageError: No directory can be created and written, or the registry's cannot.
         """
         await self._run(self._lock)
 
@@ -190,7 +194,7 @@ class LogManager:
 
         Raises:
             StartupError: A directory belongs to another broker or cluster; nothing was changed.
-            StorageError: All disks failed.
+            StorageError: All disks failed, or the disk of the registry's directory.
         """
         self._env.has_zstd = kafka_version(self._config.inter_broker_protocol_version).has_zstd
         try:
@@ -219,7 +223,7 @@ class LogManager:
     # --- failed disks
 
     def _on_failure(self, error: BaseException) -> None:
-        """Continue without the directory of a failed disk, if another directory is online."""
+        """Continue without the directory of a failed disk, if another one is online and the registry is not in it."""
         if not isinstance(error, StorageError):
             # No disk failed: only this work was not done.
             _logger.error("work on a log failed: %s", error, exc_info=error)
@@ -262,7 +266,7 @@ class LogManager:
         self.on_offline([topic_partition])
 
     def _end(self, error: StorageError) -> None:
-        """Report that all directories have failed."""
+        """Report that the broker cannot continue."""
         self._has_failed = True
         self._on_all_failed(error)
 

@@ -491,7 +491,7 @@ class PartitionLog:
         if active.size == 0 and active.base_offset == self.log_end_offset:
             return active
         added = self._chain.add(self.config, self.log_end_offset)
-        complete = self._chain.completion(active, self.config)
+        complete = self._chain.completion(active)
         write_snapshot = self._snapshots.plan(self.log_end_offset, self.producers)
 
         def work() -> None:
@@ -499,7 +499,7 @@ class PartitionLog:
             write_snapshot()
             added.make_indexes()
 
-        self._work.run(work, _ignore, self.report_failure)
+        self._work.run(work, lambda _: self._chain.note_rolled(active), self.report_failure)
         self._durability.request()
         return added
 
@@ -853,7 +853,7 @@ class PartitionLog:
             self.release()
             return
         self._chain.next_file.remove()
-        self._chain.completion(self.segments[-1], self.config)()
+        self._chain.completion(self.segments[-1])()
         self._snapshots.take(self.log_end_offset, self.producers)
         self._durability.sync_all()
         self.release()

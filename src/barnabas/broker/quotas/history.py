@@ -6,8 +6,8 @@ Invariants:
 - At most `most_kept` pairs of user and client id have their own rings: those with the most use. The use of all others
   is in one shared ring, so the sum of all rings is the broker's traffic. At most `_MOST_CANDIDATES` of the others are
   known by name.
-- Seconds are wall-clock time, so the history continues after a restart. While the clock is set back, use is added to
-  the last known second.
+- Seconds are wall-clock time, so the history continues after a restart. While the clock is set back by up to a minute,
+  use is added to the last known second. If it is further back, it was ahead before: later seconds are removed.
 """
 
 from array import array
@@ -25,6 +25,7 @@ _NS_PER_US: Final = 1_000
 _MOST_CANDIDATES: Final = 5_000
 # How often clients without rings are compared with those that have rings.
 _COMPARE_EVERY_S: Final = 60
+_LONGEST_STEP_BACK_S: Final = 60
 
 # Weights to compare clients by, in bytes: one second of the broker's time counts as 100 MB.
 _WEIGHTS: Final = (1, 1, 100, 100_000)
@@ -74,7 +75,7 @@ class Rings:
         self.weight += (ring[index] - before) * _WEIGHTS[kind]
 
     def clear(self, second: int) -> None:
-        """Clear a second's entry, which is from an hour earlier."""
+        """Clear a second's entry."""
         index = second % SECOND_COUNT
         for kind, ring in self.by_kind.items():
             if ring[index]:
@@ -117,7 +118,7 @@ class History:
         self._seen: dict[Counted, Sums] = {}
         # The use of clients without rings since the last comparison.
         self._candidates: dict[Name, int] = {}
-        self._next_comparison = 0
+        self._last_comparison = 0
         self._kept: dict[Name, Rings] = {}
         self._others = Rings()
 
@@ -140,7 +141,9 @@ class History:
             clients: All known clients; must not change during the iteration. A missing client's recorded use is kept.
             at_once: The number of clients to check per step.
         """
-        second = max(now_ms // 1_000 - 1, self.second)
+        second = now_ms // 1_000 - 1
+        if self.second - _LONGEST_STEP_BACK_S <= second < self.second:
+            second = self.second
         self._go_on_to(second)
         before, seen = self._seen, {}
         for number, client in enumerate(clients, 1):
@@ -162,9 +165,9 @@ class History:
                 self.last_use = second
                 self._add(Name(client.user, client.client_id), second, used)
         self._seen = seen
-        if second >= self._next_comparison:
+        if abs(second - self._last_comparison) >= _COMPARE_EVERY_S:
             yield
-            self._next_comparison = second + _COMPARE_EVERY_S
+            self._last_comparison = second
             self._compare()
 
     def recorded(self, last_s: int = SECOND_COUNT) -> list[Recorded]:
@@ -207,12 +210,14 @@ class History:
     # --- once a second
 
     def _go_on_to(self, second: int) -> None:
-        first = max(self.second + 1, second - SECOND_COUNT + 1)
-        for passed in range(first, second + 1):
+        """Clear the seconds between the last one and this one, which are from an hour earlier, or later than now."""
+        first, last = sorted((self.second, second))
+        for passed in range(max(first + 1, last - SECOND_COUNT + 1), last + 1):
             self._others.clear(passed)
             for rings in self._kept.values():
                 rings.clear(passed)
         self.second = second
+        self.last_use = min(self.last_use, second)
 
     def _add(self, client: Name, second: int, used: Iterable[int]) -> None:
         rings = self._others

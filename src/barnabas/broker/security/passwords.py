@@ -68,6 +68,31 @@ def decode_passwords(config: BrokerConfig, stored: Mapping[str, str]) -> tuple[d
     return overrides, unreadable
 
 
+def reencode_passwords(
+    config: BrokerConfig, stored: Mapping[str, str], random_bytes: Callable[[int], bytes]
+) -> dict[str, str] | None:
+    """Return stored settings with the passwords that only the previous secret decrypts encrypted with the current one.
+
+    Args:
+        stored: Settings in their stored form; passwords that neither secret decrypts are unchanged.
+
+    Returns:
+        None: there are no such passwords, or one of the secrets is not set.
+
+    Raises:
+        ConfigError: The encryption settings are not supported.
+    """
+    new, old = config.password_encoder_secret, config.password_encoder_old_secret
+    if not new or not old:
+        return None
+    changed = {
+        name: _encode(config, plain, random_bytes)
+        for name, text in stored.items()
+        if is_password(name) and _decode(new, text) is None and (plain := _decode(old, text)) is not None
+    }
+    return {**stored, **changed} if changed else None
+
+
 def _encode(config: BrokerConfig, text: str, random_bytes: Callable[[int], bytes]) -> str:
     secret = config.password_encoder_secret
     if not secret:

@@ -26,11 +26,11 @@ from barnabas.broker.replicas.control_requests import ControlRequests
 from barnabas.broker.replicas.manager import ReplicaManager
 from barnabas.broker.server.node_context import NodeContext
 from barnabas.core.clock import Clock
-from barnabas.core.errors import StartupError
+from barnabas.core.errors import StartupError, StorageError
 from barnabas.core.pending import Pending
 from barnabas.core.timers import Timers
 from barnabas.wire.registry import bootstrap, paths
-from barnabas.wire.registry.store import NoNodeError, Registry, SessionState
+from barnabas.wire.registry.store import NoNodeError, Registry, RegistryClosedError, RegistryError, SessionState
 from barnabas.wire.registry.znodes.brokers import BrokerRegistration
 from barnabas.wire.registry.znodes.notifications import encode_log_dir_event
 
@@ -109,9 +109,7 @@ class Membership:
             if not was_reported:
                 was_reported = True
                 log.info("%s; waiting for its session to expire, in case that broker was killed", conflict)
-            over: Pending[None] = Pending()
-            self._timers.call_later(LOOK_AGAIN_MS, over.complete, None)
-            await over.future()
+            await self._pause()
 
     async def ensure(self) -> None:
         """Register, unless the registration of this session exists.
@@ -141,9 +139,27 @@ class Membership:
             log.debug("the session expired: what is so now is announced with the next registration")
 
     async def report_failed_directory(self) -> None:
-        """Notify the controller of a failed log directory, so that it asks for the offline replicas."""
-        event = encode_log_dir_event(self._broker_id)
-        await self._registry.create(paths.LOG_DIR_EVENT_PREFIX, event, sequence=True)
+        """Notify the controller of a failed log directory, so that it asks for the offline replicas.
+
+        Tries until the registry accepts the notification: its disk may be full, too.
+        """
+        event, was_logged = encode_log_dir_event(self._broker_id), False
+        while True:
+            try:
+                await self._registry.create(paths.LOG_DIR_EVENT_PREFIX, event, sequence=True)
+                return
+            except RegistryClosedError:
+                return
+            except (RegistryError, StorageError) as error:
+                if not was_logged:
+                    was_logged = True
+                    log.error("cannot notify the controller of a failed log directory, trying again: %s", error)
+            await self._pause()
+
+    async def _pause(self) -> None:
+        over: Pending[None] = Pending()
+        self._timers.call_later(LOOK_AGAIN_MS, over.complete, None)
+        await over.future()
 
     def _on_session(self, state: SessionState) -> None:
         match state:

@@ -7,20 +7,24 @@ Source: broker configs; topic configs.
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 from barnabas.broker.administration.live_config import LiveConfig
 from barnabas.broker.cluster.image import ImageChange
 from barnabas.broker.cluster.watcher import ConfigWatcher
 from barnabas.broker.controller.controller import Controller
 from barnabas.broker.log.manager import LogManager
+from barnabas.broker.security.passwords import reencode_passwords
 from barnabas.broker.server.broker_listeners import CONNECTION_LIMITS, LISTENER_SETTINGS, TLS_SETTINGS
 from barnabas.broker.server.cluster_control import Membership
+from barnabas.broker.server.logins import check_logins
 from barnabas.broker.server.node_context import NodeContext
 from barnabas.broker.server.replication import Replication
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.config.dynamic import Layer
 from barnabas.core.config.settings import BROKER_SETTINGS, TOPIC_SETTINGS
 from barnabas.wire.registry import paths
+from barnabas.wire.registry.configs import update_config
 
 log = logging.getLogger(__name__)
 
@@ -79,6 +83,8 @@ class DynamicSettings:
     def __init__(self, context: NodeContext, *, logs: LogManager, topics: TopicSettings) -> None:
         env, config, executors, listeners = context.env, context.config, context.executors, context.listeners
         self._config = config
+        self._registry = context.registry
+        self._dice = env.dice
         self._view = context.view
         self._listeners = listeners
         self._topics = topics
@@ -100,9 +106,19 @@ class DynamicSettings:
         live.subscribe(CONNECTION_LIMITS, listeners.limits_changed)
         live.subscribe(TLS_SETTINGS, listeners.tls_changed)
         live.subscribe_check(listeners.check)
+        # Listeners read them when they open, so a wrong one would prevent the next start.
+        live.subscribe_check(partial(check_logins, env))
 
     async def start(self) -> None:
         """Read and apply all settings, then watch them; the other subscribers must subscribe before."""
+        config = self._config
+        if config.password_encoder_old_secret:
+            # So that the old secret is needed for one start only.
+            await update_config(
+                self._registry,
+                f"{paths.BROKERS}/{config.broker_id}",
+                lambda stored: reencode_passwords(config, stored, self._dice.randbytes),
+            )
         await self.configs.start()
         self.live.is_serving = True
 

@@ -24,7 +24,7 @@ def run(
     control_fd: int | None = None,
     page_options: Sequence[str] | None = None,
 ) -> None:
-    """Run a broker until SIGTERM or SIGINT.
+    """Run a broker until a signal stops it.
 
     Args:
         ready_fd: Receives one line of JSON once clients can connect, and is then closed.

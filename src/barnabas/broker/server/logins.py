@@ -43,6 +43,16 @@ Step = Callable[[Connection, ConnectionInfo, FrameHandler], FrameHandler]
 """Returns the handler of a connection's first frames, which precedes the given session."""
 
 
+def check_logins(env: Environment, config: BrokerConfig) -> None:
+    """Refuse settings that make all logins on a listener fail. Raises ConfigError."""
+    logins = Logins(config, env, reads_keys=False)
+    try:
+        for endpoint in config.endpoints:
+            logins.check_listener(endpoint)
+    finally:
+        logins.close()
+
+
 class Logins:
     """The logins of a broker's listeners. Owned by the event loop.
 

@@ -3,8 +3,8 @@
 Kept apart from the rest of the command line because it must start in a fraction of a second. `barnabas broker` and
 `python -m barnabas.broker.server.main` both end here.
 
-Exit codes: 0 after SIGTERM or Ctrl-C; 1 if an option is invalid, or the broker cannot start or continue, with a line on
-stderr for each problem.
+Exit codes: 0 after SIGTERM, SIGHUP or Ctrl-C; 1 if an option is invalid, or the broker cannot start or continue, with a
+line on stderr for each problem.
 """
 
 import argparse

@@ -155,7 +155,6 @@ class Node:
         env, config = self._env, self.config
         for warning in startup_warnings(config):
             log.warning("%s", warning)
-        self.logins.check()
         self.state = BrokerState.STARTING
         self._open_observation()
         # Before the recovery, so that a port in use fails the start at once.
@@ -172,8 +171,9 @@ class Node:
         context = await self._open_registry(logs)
         settings = await self._follow_settings(context, logs)
         features = await self._follow_features(context.registry)
-        # Before the recovery, so that unusable keys fail the start at once. Again, because settings in the registry may
-        # have changed the listeners.
+        # Before the recovery, so that unusable logins or keys fail the start at once. After the settings in the
+        # registry, which may change logins and keys, and the listeners to bind.
+        self.logins.check()
         self._listeners.bind()
         self._listeners.prepare()
         self.state = BrokerState.RECOVERING

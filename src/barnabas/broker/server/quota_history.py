@@ -61,7 +61,7 @@ class QuotaHistory:
         self._clients = clients
         self._timer: Timer | None = None
         self._collecting: Iterator[None] | None = None
-        self._next_write_s = 0
+        self._last_write_s = 0
         self._written_use = -1
         self._is_writing = False
         self._is_failing = False
@@ -74,7 +74,7 @@ class QuotaHistory:
                 self.history.restore(*found)
         except (ValueError, StorageError) as error:
             log.warning("%s ignored, so `barnabas quotas` starts without history: %s", self._path, error)
-        self._next_write_s = self._clock.now_ms() // 1_000 + _WRITE_EVERY_S
+        self._last_write_s = self._clock.now_ms() // 1_000
         self._collect_later()
 
     async def close(self) -> None:
@@ -112,9 +112,11 @@ class QuotaHistory:
             return
         self._collecting = None
         self._collect_later()
-        is_new = self.history.last_use > self._written_use
-        if is_new and self.history.second >= self._next_write_s and not self._is_writing:
-            self._next_write_s = self.history.second + _WRITE_EVERY_S
+        # Both may be later than now, if the clock was ahead.
+        is_new = self.history.last_use != self._written_use
+        is_due = abs(self.history.second - self._last_write_s) >= _WRITE_EVERY_S
+        if is_new and is_due and not self._is_writing:
+            self._last_write_s = self.history.second
             self._is_writing = True
             self._executor.run(self._writing(), self._written, self._failed)
 

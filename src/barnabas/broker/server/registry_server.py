@@ -88,7 +88,7 @@ class RegistryServer:
 
 
 def run(config: BrokerConfig, ready_fd: int | None = None) -> None:
-    """Serve until SIGTERM or SIGINT.
+    """Serve until a signal stops it.
 
     Args:
         ready_fd: Receives one line of JSON once clients can connect, and is then closed.

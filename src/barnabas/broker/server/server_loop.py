@@ -9,10 +9,10 @@ import asyncio
 import json
 import logging
 import os
-import signal
 from collections.abc import Callable, Coroutine, Mapping
 
 from barnabas.broker.server.process_resources import raise_open_file_limit
+from barnabas.core.process import stop_signals
 
 log = logging.getLogger(__name__)
 
@@ -40,11 +40,11 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
 
 
 class StopRequest:
-    """Waits for SIGTERM, SIGINT, or a request to stop from this process."""
+    """Waits for a signal that stops the process, or a request to stop from this process."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._reason: asyncio.Future[str] = loop.create_future()
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in stop_signals():
             loop.add_signal_handler(number, self, number.name)
 
     def __call__(self, reason: str) -> None:

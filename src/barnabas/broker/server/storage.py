@@ -4,6 +4,7 @@ Source: design page, section 2.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 
 from barnabas.broker.log.manager import CLOSING_THREAD_COUNT, LogManager
 from barnabas.broker.server.environment import Environment
@@ -98,4 +99,5 @@ def build_logs(
         new_stop_signal=env.new_stop_signal,
         on_loop=on_loop,
         read_coordinated=coordinated_transactions,
+        registry_directory=None if config.zookeeper_connect else Path(config.log_dirs[0]),
     )

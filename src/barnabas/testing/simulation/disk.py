@@ -151,6 +151,9 @@ class MemoryRecordFile:
     def reserve(self, size: int) -> None:
         return
 
+    def release_reserved(self) -> None:
+        return
+
     def read(self, position: int, length: int) -> bytes:
         self._disk.check(self.path)
         return bytes(self._file.data[position : position + length])

@@ -40,6 +40,18 @@ def test_texts_are_cut() -> None:
     assert len(encoded({"client_id": "x" * 32_000})) < 300
 
 
+def test_rows_of_a_clock_that_was_ahead_are_closed() -> None:
+    told: list[bytes] = []
+    events = RepeatedEvents(10, 100_000)
+    events.ended = told.append
+    for user, now_ms in (("alice", 7_200_000), ("bob", 7_200_000), ("alice", 1_000)):
+        events.note((user, "app"), now_ms)
+    events.seal(1_000)
+    ahead, now = ({"first_ms": at_ms, "last_ms": at_ms, "count": 1} for at_ms in (7_200_000, 1_000))
+    assert rows(events) == [ahead, ahead, now]
+    assert len(told) == 2
+
+
 def test_what_repeats_within_a_minute_is_one_row() -> None:
     events = RepeatedEvents(10, 100_000)
     for now_ms in (0, 10_000, 59_999, 60_000, 61_000):

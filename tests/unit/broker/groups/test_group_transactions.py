@@ -118,6 +118,27 @@ def test_commits_that_could_not_be_stored_are_forgotten(story):
 
 
 @pytest.mark.parametrize(
+    ("failing", "expected"),
+    [
+        (["second"], {T0: 7}),
+        (["third"], {T0: 6}),
+        (["second", "third"], {T0: 5}),
+        (["third", "second"], {T0: 5}),
+        (["first", "second", "third"], {}),
+    ],
+)
+def test_a_commit_that_could_not_be_stored_leaves_the_one_before_it(story, failing, expected):
+    commits = {"first": txn_commit(story, 5), "second": txn_commit(story, 6), "third": txn_commit(story, 7)}
+    for name in failing:
+        story.happen(CommitFailed(commits.pop(name), P))
+    for append_offset, offsets in enumerate(commits.values()):
+        story.happen(CommitAppended(offsets, append_offset, P))
+    story.happen(TransactionEnded(P, True))
+    assert counting(story) == expected
+    assert not story.group.pending_transactions
+
+
+@pytest.mark.parametrize(
     ("member_id", "generation", "error_code"),
     [
         ("", -1, ErrorCode.NONE),
@@ -262,6 +283,16 @@ def test_an_append_that_fails_leaves_nothing_to_end(service):
     assert service.groups.unstable_partitions("g") == frozenset()
     write_marker(service, True)
     assert offset_of(service.groups) is None
+
+
+def test_a_fenced_producer_does_not_discard_the_offsets_of_its_successor(service):
+    assert service.groups.txn_commit("g", event(5)).value is ErrorCode.NONE
+    service.replicas.error_code = ErrorCode.INVALID_PRODUCER_EPOCH
+    assert service.groups.txn_commit("g", event(3)).value is ErrorCode.INVALID_PRODUCER_EPOCH
+    service.replicas.error_code = ErrorCode.NONE
+    assert service.groups.unstable_partitions("g") == {T0}
+    write_marker(service, True)
+    assert offset_of(service.groups) == 5
 
 
 def test_producers_that_are_refused_are_not_remembered(service):

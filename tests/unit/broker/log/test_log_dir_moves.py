@@ -614,6 +614,21 @@ def test_a_log_that_is_cut_and_grows_again_while_it_moves(logs, copied, cut_offs
     logs.check()
 
 
+def test_a_log_that_is_cut_while_it_is_read_moves_on(logs):
+    logs.set_segment_bytes(100_000)
+    logs.append(b"v" * 900, count=40)
+    logs.move("b")
+    logs.work_until(lambda: (move := logs.manager.moves[T0]).future is not None and move.is_busy)
+    with logs.executor.held():
+        cut = logs.log.truncate(30)
+        logs.batches = logs.batches[:30]
+        logs.work_until(lambda: cut.is_done)
+    logs.append(b"w" * 90, count=5)
+    logs.finish()
+    assert logs.log.directory == logs.paths["b"] / "t-0"
+    logs.check()
+
+
 @pytest.mark.parametrize(
     ("source_epochs", "copy_epochs", "end_offset"),
     [

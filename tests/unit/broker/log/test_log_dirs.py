@@ -20,7 +20,7 @@ PARTITIONS = [TopicPartition("t", number) for number in range(4)]
 class Logs:
     """A log manager over two directories."""
 
-    def __init__(self, root, clock, disk, failures):
+    def __init__(self, root, clock, disk, failures, registry_directory=None):
         self.directories = [root / "a", root / "b"]
         paths = ",".join(str(path) for path in self.directories)
         config = BrokerConfig.from_properties({"log.dirs": paths}, None, "test")
@@ -35,6 +35,7 @@ class Logs:
             failures.append,
             files=disk,
             recovery_executor=self._recovery_executor,
+            registry_directory=registry_directory,
         )
         self.manager.on_offline = self.offline.extend
 
@@ -63,7 +64,7 @@ class Logs:
 
 @pytest.fixture
 def make_logs(tmp_path, clock, disk, failures):
-    return lambda: Logs(tmp_path, clock, disk, failures)
+    return lambda *options: Logs(tmp_path, clock, disk, failures, *options)
 
 
 @pytest.fixture
@@ -96,6 +97,23 @@ def test_the_last_directory_that_fails_ends_the_broker(logs, failures):
     for path in logs.directories:
         logs.manager.note_failure(StorageError(f"{path}: Input/output error", path))
     assert [str(error) for error in failures] == [f"{logs.directories[1]}: Input/output error"]
+
+
+@pytest.mark.parametrize(("failed", "ends"), [("a", True), ("b", False)])
+def test_the_directory_of_the_registry_ends_the_broker_when_it_fails(make_logs, failures, tmp_path, failed, ends):
+    logs = make_logs(tmp_path / "a").start()
+    logs.create()
+    error = StorageError(f"{failed}: Input/output error", tmp_path / failed / "t-0" / "0.log")
+    logs.manager.note_failure(error)
+    assert failures == ([error] if ends else [])
+    assert bool(logs.offline) != ends
+
+
+def test_the_broker_does_not_start_without_the_directory_of_the_registry(logs, make_logs, tmp_path, disk):
+    logs.stop()
+    (disk.fails_to_read_under, *_) = (path for path in logs.directories[0].iterdir() if path.name.startswith("t-"))
+    with pytest.raises(StorageError, match=str(disk.fails_to_read_under)):
+        make_logs(tmp_path / "a").start()
 
 
 def test_a_failure_without_a_place_ends_the_broker(logs, failures):

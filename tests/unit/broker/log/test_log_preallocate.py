@@ -43,6 +43,19 @@ def test_what_is_not_used_is_given_back(open_partition_log, make_batch, reserved
     assert open_partition_log(was_clean=True, preallocate="true").log_end_offset == 2
 
 
+def test_room_from_before_it_was_switched_off_is_given_back(open_partition_log, make_batch, topic_config):
+    log = open_partition_log(preallocate="true", segment_bytes=SEGMENT_BYTES)
+    log.append(make_batch(), 0)
+    log.update_config(topic_config(preallocate="false", segment_bytes=SEGMENT_BYTES))
+    # The second segment's file was prepared before.
+    for _ in range(2):
+        log.roll()
+        log.append(make_batch(), 0)
+    log.close()
+    assert len(log.segments) == 3
+    assert all(os.stat(segment.path).st_blocks * 512 < SEGMENT_BYTES / 2 for segment in log.segments)
+
+
 def test_without_it_nothing_is_reserved(log, make_batch, reserved_bytes):
     log.append(make_batch(), 0)
     log.roll()

@@ -33,6 +33,16 @@ def test_by_time(fill, clock):
     assert log.epochs.entries[0] == (2, 2)
 
 
+def test_deleted_segments_release_their_indexes(fill):
+    log = fill(retention_ms=1000)
+    deleted = log.segments[:2]
+    assert all(segment.loaded_bytes for segment in deleted)
+    assert log.offset_for_timestamp(3_000_000) == (3_000_000, 3, 3)
+    apply_retention(log, 5, now_ms=2_001_000)
+    assert [segment.loaded_bytes for segment in deleted] == [0, 0]
+    assert log.offset_for_timestamp(3_000_000) == (3_000_000, 3, 3)
+
+
 def test_all_by_time_rolls_a_new_segment(fill):
     log = fill(retention_ms=1000)
     assert apply_retention(log, 5, now_ms=9_000_000) == 5

@@ -93,9 +93,35 @@ def test_a_clock_that_is_set_back_adds_to_the_last_second(traffic: Traffic) -> N
     alice.produced_bytes += 5
     traffic.go_on()
     alice.produced_bytes += 6
-    traffic.go_on(-500)
+    traffic.go_on(-30)
     assert traffic.history.second == START_S
     assert traffic.values(ALICE)[-2:] == [0, 11]
+
+
+@pytest.mark.parametrize("ahead_s", [100, 7_200])
+def test_seconds_of_a_clock_that_was_ahead_are_removed(traffic: Traffic, ahead_s: int) -> None:
+    alice = traffic.of("alice", "app")
+    values = []
+    for size, by_s in [(5, 1), (6, ahead_s), (7, 1 - ahead_s), (8, 1)]:
+        alice.produced_bytes += size
+        traffic.go_on(by_s)
+        values = traffic.values(ALICE)
+    assert traffic.history.second == traffic.history.last_use == START_S + 2
+    # Two hours ahead, what was before is forgotten.
+    assert values[-3:] == [5 if ahead_s == 100 else 0, 7, 8]
+    assert sum(values[:-3]) == 0
+
+
+def test_a_history_from_a_clock_that_was_ahead_does_not_stop_a_later_one() -> None:
+    before, after = Traffic(), Traffic()
+    before.go_on(7_200)
+    before.of("alice", "app").produced_bytes += 5
+    before.go_on()
+    after.history.restore(before.history.second, before.history.recorded())
+    for _ in range(2):
+        after.of("alice", "app").produced_bytes += 6
+        after.go_on()
+    assert after.history.rates(10) == {ALICE: (12 / 10, 0, 0, 0)}
 
 
 def test_who_is_silent_has_no_ring(traffic: Traffic) -> None:

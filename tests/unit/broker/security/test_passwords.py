@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from barnabas.broker.security.passwords import decode_passwords, encode_passwords
+from barnabas.broker.security.passwords import decode_passwords, encode_passwords, reencode_passwords
 from barnabas.core.config import BrokerConfig
 from barnabas.core.errors import ConfigError
 
@@ -38,6 +38,22 @@ def test_what_kafka_stored_is_read():
 def test_what_can_not_be_read_is_left_out(stored):
     assert decode_passwords(config(secret="abc"), {NAME: stored, "a": "b"}) == ({"a": "b"}, [NAME])
     assert decode_passwords(config(), {NAME: OF_KAFKA}) == ({}, [NAME])
+
+
+def test_what_only_the_old_secret_reads_is_encrypted_again():
+    settings, dice = config(secret="new", **{"old.secret": "abc"}), Random(1)
+    of_new = encode_passwords(config(secret="new"), {"listener.name.a.ssl.key.password": "k"}, dice.randbytes)
+    others = {**of_new, "listener.name.b.ssl.key.password": "unreadable", "a": "b"}
+    assert reencode_passwords(settings, others, dice.randbytes) is None
+    again = reencode_passwords(settings, {NAME: OF_KAFKA, **others}, dice.randbytes)
+    assert again is not None
+    assert decode_passwords(config(secret="new"), {NAME: again.pop(NAME)}) == ({NAME: "secret2"}, [])
+    assert again == others
+
+
+@pytest.mark.parametrize("secrets", [{"secret": "abc"}, {"old.secret": "abc"}, {"secret": "abc", "old.secret": "abc"}])
+def test_without_a_new_secret_nothing_is_encrypted_again(secrets):
+    assert reencode_passwords(config(**secrets), {NAME: OF_KAFKA}, Random(1).randbytes) is None
 
 
 def test_absurd_work_is_not_done():

@@ -1,7 +1,7 @@
 """A broker's registration: at the start, and in every session that follows."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 
 import pytest
 
@@ -9,10 +9,10 @@ from barnabas.broker.cluster.image import ClusterView
 from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.broker.server.cluster_control import LOOK_AGAIN_MS, Membership
 from barnabas.core.config import Endpoint
-from barnabas.core.errors import StartupError
+from barnabas.core.errors import BarnabasError, StartupError, StorageError
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.registry import paths
-from barnabas.wire.registry.store import Stat, Watch
+from barnabas.wire.registry.store import NoAuthError, Stat, Watch
 from barnabas.wire.registry.znodes.brokers import BrokerRegistration, decode_registration
 from barnabas.wire.registry.znodes.cluster import encode_controller
 from tests.unit.memory_registry import memory_registry
@@ -53,13 +53,17 @@ class Place:
 
     async def joined(self) -> None:
         """Join, while time goes by."""
-        joining = asyncio.ensure_future(self.membership.join())
+        await self.done(self.membership.join())
+
+    async def done(self, work: Coroutine[None, None, None]) -> None:
+        """Wait for work, while time goes by."""
+        task = asyncio.ensure_future(work)
         for _ in range(200):
             await asyncio.sleep(0)
             self.clock.advance(LOOK_AGAIN_MS // 10)
-            if joining.done():
+            if task.done():
                 break
-        await joining
+        await task
 
     async def registered(self) -> tuple[int, int, int]:
         """Port, epoch and owner."""
@@ -185,8 +189,23 @@ async def test_a_registration_that_somebody_deleted_is_made_anew(place: Place, /
     assert (await place.registered())[1] == place.view.broker_epoch > epoch
 
 
-async def test_the_controller_is_told_of_a_failed_directory(place: Place, /) -> None:
-    await place.membership.report_failed_directory()
-    (name,) = await place.registry.children(paths.LOG_DIR_EVENTS)
-    data, _ = await place.registry.get(paths.child(paths.LOG_DIR_EVENTS, name))
-    assert (name, data) == ("log_dir_event_0000000000", b'{"version":1,"broker":0,"event":1}')
+@pytest.mark.parametrize("error", [StorageError("disk is full"), NoAuthError(paths.LOG_DIR_EVENTS)])
+def test_the_controller_is_notified_of_a_failed_directory_as_soon_as_the_registry_can_be_written(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: BarnabasError
+) -> None:
+    async def story(place: Place) -> None:
+        failures, create = [error, error], place.registry.create
+
+        async def create_later(path: str, data: bytes, *, sequence: bool) -> str:
+            if failures:
+                raise failures.pop()
+            return await create(path, data, sequence=sequence)
+
+        monkeypatch.setattr(place.registry, "create", create_later)
+        await place.done(place.membership.report_failed_directory())
+        (name,) = await place.registry.children(paths.LOG_DIR_EVENTS)
+        data, _ = await place.registry.get(paths.child(paths.LOG_DIR_EVENTS, name))
+        assert (name, data) == ("log_dir_event_0000000000", b'{"version":1,"broker":0,"event":1}')
+        assert caplog.text.count(str(error)) == 1
+
+    play(story)

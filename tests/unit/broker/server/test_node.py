@@ -1,19 +1,38 @@
 """The order in which a broker comes up and goes down, and what is left of one that could not start."""
 
 import struct
+from asyncio import IncompleteReadError
+from random import Random
 
 import pytest
 
+from barnabas.broker.security.passwords import decode_passwords, encode_passwords
 from barnabas.broker.server.node import Node
+from barnabas.clients.admin_configs import ConfigOperation, ResourceType
 from barnabas.core.config import BrokerConfig
-from barnabas.core.errors import StartupError
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import StartupError, StorageError
 from barnabas.testing.simulation.world import DATA, PORT, BrokerHost, Simulation
 from barnabas.wire.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from barnabas.wire.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from barnabas.wire.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.configs import change_config
+from barnabas.wire.registry.znodes.configs import decode_config
+from tests.unit.broker.handling import encoded
 from tests.unit.broker.requests.wire import header
 
 pytestmark = pytest.mark.played(by="play")
 
 SETTINGS = {"listeners": f"PLAINTEXT://one:{PORT}", "log.dirs": str(DATA), "broker.id": "0"}
+JAAS = "listener.name.sasl_plaintext.plain.sasl.jaas.config"
+KEY_PASSWORD = "listener.name.tls.ssl.key.password"
+THIS_BROKER = f"{paths.BROKERS}/0"
 
 
 class Watched:
@@ -169,4 +188,97 @@ async def test_a_disk_that_fails_is_the_reason_to_stop_and_the_first_one_is_told
     node._on_storage_failure(OSError("second"))
     assert house.events == ["the disk failed: first"]
     assert str(node.failure) == "the disk failed: first"
+    await node.stop()
+
+
+async def test_a_broker_ends_when_the_directory_of_its_registry_fails(house):
+    node = house.node({"log.dirs": f"{DATA},/other"})
+    await node.start()
+    node._logs.note_failure(StorageError("full", DATA / "t-0"))
+    assert str(node.failure) == "the disk failed: full"
+    await node.stop()
+
+
+def users(name):
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    return f'{module} username="{name}" password="secret" user_{name}="secret";'
+
+
+async def logs_in(house, name):
+    """Log in by PLAIN, as clients of Kafka before 1.0."""
+    reader, writer = await house.simulation.network.connect("one", "one", PORT)
+    handshake = header(SaslHandshakeRequest.API_KEY, 0) + encoded(SaslHandshakeRequest("PLAIN"), 0)
+    for frame in (handshake, b"\0" + name.encode() + b"\0secret"):
+        writer.write(struct.pack(">i", len(frame)) + frame)
+        try:
+            (size,) = struct.unpack(">i", await reader.readexactly(4))
+        except IncompleteReadError:
+            writer.close()
+            return False
+        await reader.readexactly(size)
+    writer.close()
+    return True
+
+
+@pytest.mark.parametrize("of_file", [{}, {JAAS: users("alice")}])
+async def test_login_settings_in_the_registry_take_effect_with_the_next_start(house, of_file):
+    settings = {
+        "listeners": f"SASL_PLAINTEXT://one:{PORT}",
+        "security.inter.broker.protocol": "SASL_PLAINTEXT",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "sasl.mechanism.inter.broker.protocol": "PLAIN",
+        "password.encoder.secret": "s",
+    }
+    first = house.node({**settings, JAAS: users("alice")})
+    await first.start()
+    assert (await logs_in(house, "alice"), await logs_in(house, "bob")) == (True, False)
+    stored = encode_passwords(first.config, {JAAS: users("bob")}, Random(1).randbytes)
+    await change_config(first._registry, THIS_BROKER, stored)
+    await first.stop()
+    second = house.node({**settings, **of_file})
+    await second.start()
+    assert (await logs_in(house, "alice"), await logs_in(house, "bob")) == (False, True)
+    await second.stop()
+
+
+async def test_a_new_secret_needs_the_old_one_for_one_start_only(house):
+    names = ("password.encoder.secret", "password.encoder.old.secret")
+    for secrets in (("a",), ("b", "a"), ("b",)):
+        node = house.node(dict(zip(names, secrets, strict=False)))
+        await node.start()
+        if secrets == ("a",):
+            stored = encode_passwords(node.config, {KEY_PASSWORD: "secret"}, Random(1).randbytes)
+            await change_config(node._registry, THIS_BROKER, stored)
+        data, _ = await node._registry.get(paths.config(THIS_BROKER))
+        assert decode_passwords(node.config, decode_config(data)) == ({KEY_PASSWORD: "secret"}, []), secrets
+        await node.stop()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "is_accepted"),
+    [
+        (JAAS, users("bob"), True),
+        (JAAS, "a typo", False),
+        ("listener.name.sasl_plaintext.sasl.enabled.mechanisms", "SCRAM-SHA-25", False),
+        ("listener.name.sasl_plaintext.sasl.enabled.mechanisms", "GSSAPI", False),
+    ],
+)
+async def test_login_settings_that_would_prevent_the_next_start_are_refused(house, name, value, is_accepted):
+    node = house.node(
+        {
+            "listeners": f"PLAINTEXT://one:{PORT},SASL_PLAINTEXT://one:{PORT + 1}",
+            "sasl.enabled.mechanisms": "PLAIN",
+            "password.encoder.secret": "s",
+            JAAS: users("alice"),
+        }
+    )
+    await node.start()
+    reader, writer = await house.simulation.network.connect("one", "one", PORT)
+    change = AlterConfigsResource(ResourceType.BROKER, "0", [AlterableConfig(name, ConfigOperation.SET, value)])
+    frame = header(IncrementalAlterConfigsRequest.API_KEY, 0) + encoded(IncrementalAlterConfigsRequest([change]), 0)
+    writer.write(struct.pack(">i", len(frame)) + frame)
+    (size,) = struct.unpack(">i", await reader.readexactly(4))
+    answer, _ = IncrementalAlterConfigsResponse.decode(0, memoryview(await reader.readexactly(size)), 4)
+    assert answer.responses[0].error_code == (ErrorCode.NONE if is_accepted else ErrorCode.INVALID_REQUEST)
+    writer.close()
     await node.stop()

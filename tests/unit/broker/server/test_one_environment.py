@@ -65,8 +65,9 @@ ENVIRONMENT = {
     "core/clock.py": {"time"},
     "core/dice.py": {"random"},
     "core/executor.py": {"concurrent", "threading"},
-    # Gives memory back to the system; opens standard streams.
-    "core/process.py": {"ctypes", "os"},
+    # Gives memory back to the system; opens standard streams; the signals that stop a process.
+    # Gives memory back to the system; opens standard streams; names the signals that stop a process.
+    "core/process.py": {"ctypes", "os", "signal"},
     "broker/log/disk/files.py": {"fcntl", "os", "shutil", "a file"},
     "broker/log/disk/kernel_pages.py": {"ctypes", "mmap", "os"},
     "broker/log/disk/reservation.py": {"ctypes", "os"},
@@ -108,7 +109,7 @@ ENVIRONMENT = {
     "core/config/properties.py": {"a file"},
     # The socket that the test kit gave.
     "broker/server/interception_channel.py": {"socket"},
-    "broker/server/server_loop.py": {"asyncio", "os", "signal"},
+    "broker/server/server_loop.py": {"asyncio", "os"},
     # A process of its own: no broker waits for it.
     "broker/server/page_process.py": {"asyncio", "os", "subprocess", "threading"},
     # A thread and a loop of its own: no broker waits for it.

@@ -50,7 +50,7 @@ def test_it_is_told_whom_to_trust_and_nothing_more() -> None:
         sasl_enabled_mechanisms="PLAIN",
         ssl_truststore_type="PEM",
         ssl_truststore_certificates=KEYS,
-        ssl_truststore_password=" pässword\\=",
+        ssl_truststore_password="pässword \\=",
         ssl_keystore_password="mine",
         ssl_key_password="mine",
     )
@@ -59,8 +59,8 @@ def test_it_is_told_whom_to_trust_and_nothing_more() -> None:
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "PLAIN",
         "ssl.truststore.type": "PEM",
-        "ssl.truststore.certificates": KEYS,
-        "ssl.truststore.password": " pässword\\=",
+        "ssl.truststore.certificates": KEYS.strip(),
+        "ssl.truststore.password": "pässword \\=",
     }
     assert server_of(plan, made, ("0.0.0.0", 9093)) == "kafka.example.org:9093"
     clear = config("PLAINTEXT://:9092")

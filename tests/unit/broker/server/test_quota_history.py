@@ -86,6 +86,28 @@ def test_what_is_old_is_not_written_again(clock: ManualClock, tmp_path: Path) ->
     assert (tmp_path / FILE).stat().st_mtime_ns == written
 
 
+class WrongClock(ManualClock):
+    """A clock whose time of day may be wrong."""
+
+    ahead_ms = 0
+
+    def now_ms(self) -> int:
+        return super().now_ms() + self.ahead_ms
+
+
+def test_a_clock_that_was_ahead_does_not_end_the_writes(tmp_path: Path) -> None:
+    clock = WrongClock()
+    kept = Kept(tmp_path, clock)
+    client = kept.quotas.enter("alice", "app", 0)
+    for ahead_ms in (0, 7_200_000, 0):
+        clock.ahead_ms = ahead_ms
+        for _ in range(130):
+            client.produced_bytes += 1
+            clock.advance(1_000)
+    # As after a kill.
+    assert 0 <= clock.now_ms() // 1_000 - Kept(tmp_path, clock).shell.history.second <= 61
+
+
 def test_a_file_that_is_none_is_told_of_and_replaced(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / FILE).write_bytes(b"something else altogether")
     clock = ManualClock()

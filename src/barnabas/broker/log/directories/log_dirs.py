@@ -22,10 +22,15 @@ class LogDirs:
         online: The usable directories, in the order of the setting.
     """
 
-    __slots__ = ("_offline", "online")
+    __slots__ = ("_needed", "_offline", "online")
 
-    def __init__(self, directories: list[LogDirectory]) -> None:
+    def __init__(self, directories: list[LogDirectory], needed: Path | None = None) -> None:
+        """Args:
+        directories: The directories, in the order of the setting.
+        needed: The path of a directory without which the broker cannot continue; None: there is none.
+        """
         self.online = directories
+        self._needed = needed
         self._offline: list[LogDirectory] = []
 
     def __iter__(self) -> Iterator[LogDirectory]:
@@ -60,11 +65,12 @@ class LogDirs:
         """Stop using a directory.
 
         Raises:
-            BaseException: `error` itself, if this is the last online directory.
+            BaseException: `error` itself, if the broker cannot continue: this is the last online directory, or the
+                needed one.
         """
         # differs from Kafka (failed-directory-old-protocol): with an inter-broker protocol before 1.0, Kafka stops at
         # the first directory that fails.
-        if len(self.online) == 1:
+        if len(self.online) == 1 or directory.path == self._needed:
             raise error
         self.online.remove(directory)
         self._offline.append(directory)

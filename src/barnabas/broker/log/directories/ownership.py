@@ -23,7 +23,7 @@ def lock(directories: LogDirs) -> Identity:
 
     Raises:
         StartupError: Another process has locked one, or they belong to different brokers or clusters.
-        StorageError: None of the directories can be created and written.
+        StorageError: No directory can be created and written, or the registry's cannot.
     """
     try:
         found = []
@@ -50,7 +50,7 @@ def claim(directories: LogDirs, cluster_id: str, broker_id: int, now_ms: int) ->
 
     Raises:
         StartupError: A directory belongs to another broker or cluster; nothing was changed.
-        StorageError: All disks failed.
+        StorageError: All disks failed, or the disk of the registry's directory.
     """
     unnamed: list[LogDirectory] = []
     new: list[str] = []

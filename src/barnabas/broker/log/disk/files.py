@@ -24,6 +24,8 @@ from barnabas.core.errors import StorageError
 from barnabas.wire.records.batch import Buffer
 
 _WARMED_BYTES = 256 * 1024
+# File systems use a few blocks more than a file's size.
+_MOST_OVERHEAD_BYTES = 64 * 1024
 
 
 class DirectoryEntry(NamedTuple):
@@ -81,6 +83,14 @@ class RecordFile(Protocol):
 
         Raises:
             StorageError: The disk has too little free space.
+        """
+        ...
+
+    def release_reserved(self) -> None:
+        """Release disk space that is reserved beyond the file's end, if there is any.
+
+        Raises:
+            StorageError: The disk failed.
         """
         ...
 
@@ -159,6 +169,13 @@ class LocalRecordFile:
 
         with storage_errors(self.path):
             reserve(self.fd, size)
+
+    def release_reserved(self) -> None:
+        with storage_errors(self.path):
+            used_bytes = os.fstat(self.fd).st_blocks * 512
+        # Not in any case, because truncating also changes the file's modification time.
+        if used_bytes > self.size + _MOST_OVERHEAD_BYTES:
+            self.truncate(self.size)
 
     def write(self, data: Buffer) -> int:
         """Write `data` and return the number of bytes written, perhaps only a part."""

@@ -87,6 +87,11 @@ class OffsetIndex:
     def entry_count(self) -> int:
         return len(self._offsets)
 
+    @property
+    def is_saved(self) -> bool:
+        """Whether the file has all entries."""
+        return self._persisted_count == len(self._offsets)
+
     def room(self, most_bytes: int) -> int:
         """Return how many more entries fit into an index of `most_bytes`."""
         return most_bytes // ENTRY_BYTES - len(self._offsets)

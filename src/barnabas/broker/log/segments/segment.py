@@ -1,8 +1,8 @@
 """One segment: a `.log` file of record batches with its two indexes.
 
 Invariants:
-    - only the active (last) segment is appended to; an older segment opens its file and loads its indexes at the first
-      read from it;
+    - only the active (last) segment is appended to; an older segment opens its file and loads its indexes at a read
+      from it (`loaded_segments.py` bounds their memory);
     - a batch gets an index entry if more than `index.interval.bytes` were appended since the last entry, not counting
       this batch. The first batch therefore never gets an entry.
 
@@ -27,7 +27,9 @@ from barnabas.broker.log.file_names import (
 )
 from barnabas.broker.log.segments.batch_reader import AnyHeader, ReadableFile, read_batches, read_headers
 from barnabas.broker.log.segments.mark import Mark
+from barnabas.broker.log.segments.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
 from barnabas.broker.log.segments.offset_index import OffsetIndex
+from barnabas.broker.log.segments.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
 from barnabas.broker.log.segments.time_index import TimeIndex
 from barnabas.broker.log.segments.txn_index import TransactionIndex
 from barnabas.core.types import NO_TIMESTAMP
@@ -38,6 +40,7 @@ from barnabas.wire.records.formats import iterate_any_records
 REBUILD_INTERVAL_BYTES = 4096  # index.interval.bytes for an index that is found damaged at its first use
 
 MAX_RELATIVE_OFFSET = 2**31 - 1
+_TRANSACTION_BYTES = 220  # memory of an aborted transaction
 _SEARCHED_AT_ONCE_BYTES = 32 * 1024  # the event loop does not search larger batches for a timestamp
 
 _logger = logging.getLogger(__name__)
@@ -91,6 +94,7 @@ class Segment:
         "_time_index",
         "_transactions",
         "_truncation_count",
+        "_unload_count",
         "base_offset",
         "created_ms",
         "first_timestamp_ms",
@@ -121,6 +125,7 @@ class Segment:
         self._bytes_since_entry = 0
         self._searched: _Searched | None = None
         self._truncation_count = 0
+        self._unload_count = 0
         self.base_offset = base_offset
         self.created_ms = created_ms
         self.roll_jitter_ms = 0
@@ -187,12 +192,38 @@ class Segment:
         self.make_indexes()
 
     def unload(self) -> None:
-        """Release everything in memory that can be read again."""
+        """Release everything in memory that can be read again from the segment's files, which are complete."""
         self.close()
+        self._modified_ms = None
+        self._forget_loaded()
+
+    def release_indexes(self) -> None:
+        """Release the indexes of an older segment, if they can be read again; its file stays open, as in Kafka.
+
+        They stay in memory if the index files lack entries, or belong to the segments that this one replaces; and if
+        retention would read them again at each check, because the records have no timestamps.
+        """
+        is_saved = self._offset_index.is_saved and self._time_index.is_saved and self._modified_ms is None
+        if is_saved and self.max_timestamp_ms >= 0:
+            self._forget_loaded()
+
+    def _forget_loaded(self) -> None:
         self._offset_index = OffsetIndex(self._files, self._offset_index.path, self.base_offset)
         self._time_index = TimeIndex(self._files, self._time_index.path, self.base_offset)
         self._transactions = None
+        self._unload_count += 1
+        # Last: a truncation's thread may read from the segment meanwhile.
         self._has_indexes = False
+
+    @property
+    def loaded_bytes(self) -> int:
+        """About how much memory its indexes need."""
+        transactions = self._transactions
+        return (
+            self._offset_index.entry_count * OFFSET_ENTRY_BYTES
+            + self._time_index.entry_count * TIME_ENTRY_BYTES
+            + (0 if transactions is None else transactions.entry_count * _TRANSACTION_BYTES)
+        )
 
     def make_indexes(self) -> None:
         """Create the empty index files of a new segment; any thread may call this."""
@@ -288,17 +319,18 @@ class Segment:
             self.load_indexes()
             return self.file
         if not self._has_indexes or self._file is None:
-            raise NotCachedError(ColdWork(self, self._read_closed, self._take_closed))
+            raise NotCachedError(ColdWork(self, self._read_closed, partial(self._take_closed, self._unload_count)))
         return CachedFile(self._file, cached)
 
     def _read_closed(self) -> tuple[RecordFile, "_Indexes | None"]:
         return self._files.open_records(self.path), None if self._has_indexes else self._read_indexes()
 
-    def _take_closed(self, read: tuple[RecordFile, "_Indexes | None"]) -> None:
+    def _take_closed(self, unload_count: int, read: tuple[RecordFile, "_Indexes | None"]) -> None:
         file, indexes = read
         if self._file is None:
             self._file = file
-        if indexes is not None:
+        # After a release the indexes may be those of records that were truncated since: the reader asks again.
+        if indexes is not None and unload_count == self._unload_count:
             self._take_indexes(indexes)
 
     def has_full_index(self, index_bytes: int) -> bool:

@@ -93,16 +93,14 @@ class SegmentChain:
         self.tail.clear()
         return segment
 
-    def completion(self, segment: Segment, config: LogConfig) -> Callable[[], None]:
+    def completion(self, segment: Segment) -> Callable[[], None]:
         """Return a function that writes the last index entries of a full segment, for the log's disk work."""
-        persist = segment.completion()
-        file = segment.file if config.preallocate else None
+        persist, file = segment.completion(), segment.file
 
         def work() -> None:
             persist()
-            if file is not None:
-                # Truncating a file to its size releases the disk space reserved beyond it.
-                file.truncate(file.size)
+            # Also without preallocate, which may have been switched off since the file was made.
+            file.release_reserved()
 
         return work
 
@@ -149,8 +147,22 @@ class SegmentChain:
     def detach(self, dropped: list[Segment]) -> None:
         """Remove segments from the chain; their files are kept."""
         for segment in dropped:
-            segment.close()
+            self._env.loaded.forget(segment)
+            segment.unload()
         self.segments[:] = [segment for segment in self.segments if segment not in dropped]
+        # A truncation makes an older segment the active one.
+        for segment in self.segments[-1:]:
+            self._env.loaded.forget(segment)
+        # It refers to the dropped segments.
+        self._timestamps = LargestTimestamps()
+
+    def note_rolled(self, segment: Segment) -> None:
+        """Note that the index files of a rolled segment are complete, so that its indexes may be released."""
+        if segment in self.segments[:-1]:
+            self._note(segment)
+
+    def _note(self, segment: Segment) -> None:
+        self._env.loaded.note(segment, self._env.clock.monotonic_ms())
 
     def remove_later(self, delay_ms: int, paths: list[Path]) -> None:
         """Remove renamed files after `delay_ms`."""
@@ -194,9 +206,10 @@ class SegmentChain:
                 return None
             index, found = located
             segment = self.segments[index]
-            is_to_end = is_to_end or (
-                index + 1 < len(self.segments) and end_offset >= self.segments[index + 1].base_offset
-            )
+            if index + 1 < len(self.segments):
+                if segment is not self._env.loaded.newest:
+                    self._note(segment)
+                is_to_end = is_to_end or end_offset >= self.segments[index + 1].base_offset
         position, batch_end_position = found
         limit = segment.size if is_to_end else self._position_of(segment, end_offset, cached)
         length = limit - position
@@ -247,6 +260,8 @@ class SegmentChain:
             found += some
             if is_all:
                 break
+        if index + 1 < len(self.segments):
+            self._note(self.segments[index])
         return found
 
     def base_offset_of(self, offset: int, part: FileSlice | None = None) -> int:
@@ -277,6 +292,8 @@ class SegmentChain:
         for segment in self.segments[self._timestamps.first_segment(self.segments, target_ms, cached) :]:
             if segment.largest_timestamp() >= target_ms:
                 found = segment.find_timestamp(target_ms, start_offset, cached)
+                if segment is not self.segments[-1]:
+                    self._note(segment)
                 if found is not None:
                     return found
         return None

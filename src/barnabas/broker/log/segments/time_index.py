@@ -88,6 +88,11 @@ class TimeIndex:
         return len(self._offsets)
 
     @property
+    def is_saved(self) -> bool:
+        """Whether the file has all entries."""
+        return self._persisted_count == len(self._offsets)
+
+    @property
     def last_timestamp_ms(self) -> int:
         """Timestamp of the last entry; -1 without entries."""
         return self._timestamps[-1] if self._timestamps else NO_TIMESTAMP

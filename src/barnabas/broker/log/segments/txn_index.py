@@ -64,6 +64,10 @@ class TransactionIndex:
             self._entries.append(entry)
 
     @property
+    def entry_count(self) -> int:
+        return len(self._entries)
+
+    @property
     def entries(self) -> tuple[AbortedTransaction, ...]:
         return tuple(self._entries)
 

@@ -115,6 +115,9 @@ def open_log(
         known_snapshots = snapshots.offsets
         producers = load_producers(env, segments, snapshots, log_start_offset, log_end_offset)
         is_as_closed = is_as_closed and snapshots.offsets == known_snapshots
+    for segment in segments[:-1]:
+        # Rebuilt ones would stay in memory even if nobody reads the segment.
+        segment.release_indexes()
     parts = LogComponents(
         segments,
         epochs,

@@ -438,7 +438,11 @@ class TestTheSwap:
         found = log.offset_for_timestamp(0)
         age_ms = cleaned.largest_timestamp()
         assert log.first_dirty_offset is None
+        # The index files with the segment's name are still those of the replaced segment.
+        cleaned.release_indexes()
+        assert cleaned.loaded_bytes > 0
         executor.run_all()
+        assert cleaned.loaded_bytes == 0
         assert cleaned.largest_timestamp() == age_ms
         assert rows(log) == kept
         assert log.offset_for_timestamp(0) == found
