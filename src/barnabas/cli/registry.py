@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable
+from errno import EBUSY
 from pathlib import Path
 from stat import S_IFREG, S_ISREG
 from tempfile import mkstemp
@@ -296,18 +297,25 @@ def _write_private(path: Path, text: str) -> None:
         if not target.exists():
             raise
         # The user may write the file, but not its directory.
-        with target.open("r+", encoding="utf-8") as file:
-            os.fchmod(file.fileno(), 0o600)
-            file.truncate()
-            file.write(text)
+        _write_in_place(target, text)
         return
     try:
         with open(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
         os.replace(name, target)
-    except BaseException:
+    except BaseException as error:
         os.unlink(name)
-        raise
+        if not isinstance(error, OSError) or error.errno != EBUSY:
+            raise
+        # The file is a mount, as in a container.
+        _write_in_place(target, text)
+
+
+def _write_in_place(target: Path, text: str) -> None:
+    with target.open("r+", encoding="utf-8") as file:
+        os.fchmod(file.fileno(), 0o600)
+        file.truncate()
+        file.write(text)
 
 
 def _named(log_dir: Path | None, zookeeper: str | None) -> str:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from barnabas.clients.admin_calls import EARLIEST, LATEST, grouped, raise_for
 from barnabas.clients.admin_offsets import OffsetAdmin
 from barnabas.clients.batch_reader import read_batches
+from barnabas.clients.pool import check_topic
 from barnabas.clients.transaction_log import TransactionState, replay
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
@@ -85,13 +86,12 @@ class TransactionAdmin(OffsetAdmin):
             ProtocolError: The topic contains a record that is not a transaction state.
         """
 
-        is_absent = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,)
-        try:
-            topic = await self.retry(lambda: self.pool.topic(TRANSACTION_STATE_TOPIC), is_absent)
-        except KafkaError as error:
-            if error.code in is_absent:
-                return {}
-            raise
+        # Any broker's answer will do: the controller may be gone.
+        metadata = await self.retry(lambda: self.pool.metadata([TRANSACTION_STATE_TOPIC]))
+        topic = metadata.topics[TRANSACTION_STATE_TOPIC]
+        if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return {}
+        check_topic(TRANSACTION_STATE_TOPIC, topic)
         logs = [TopicPartition(TRANSACTION_STATE_TOPIC, index) for index in topic.partitions]
         first, end = await self.offsets(logs, EARLIEST), await self.offsets(logs, LATEST)
         states: dict[str, TransactionState] = {}

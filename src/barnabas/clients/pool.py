@@ -156,7 +156,11 @@ class Pool:
         known = dict.fromkeys([*self._bootstrap, *self._brokers.values()])
         # Addresses with a broken connection come last: a paused broker accepts connections but does not answer.
         lost = {place[:2] for place, channel in self._channels.items() if not channel.is_open}
-        for address in sorted(known, key=lambda address: (address in lost, self._failures.get(address, 0))):
+
+        def rank(address: tuple[str, int]) -> tuple[bool, bool, int]:
+            return address in lost, address in self._hung_up, self._failures.get(address, 0)
+
+        for address in sorted(known, key=rank):
             try:
                 return await self._channel(address)
             except KafkaError as error:

@@ -2,6 +2,7 @@ import asyncio
 import os
 import stat
 import threading
+from errno import EBUSY
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,19 @@ def test_a_file_beside_which_no_other_can_be_made_is_overwritten(data: Path, tmp
     export(file, data)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert decode_document(file.read_text()).nodes
+
+
+def test_a_file_that_is_a_mount_is_overwritten(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(source: str, target: Path) -> None:
+        raise OSError(EBUSY, "Device or resource busy")
+
+    file = tmp_path / "state.json"
+    file.write_text("before")
+    monkeypatch.setattr(os, "replace", refuse)
+    export(file, data)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert decode_document(file.read_text()).nodes
+    assert {each.name for each in tmp_path.iterdir()} == {"data", "state.json"}
 
 
 def test_an_export_that_fails_names_its_file(data: Path, tmp_path: Path) -> None:

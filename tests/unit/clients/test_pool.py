@@ -56,9 +56,13 @@ async def test_a_connection_is_opened_once_and_again_when_it_broke(pool, broker,
     assert broker.dial_count == 2
 
 
+@pytest.mark.parametrize(
+    ("servers", "dial_counts"), [("memory:9092", (2, 3)), ("memory:9092,other:9092", (4, 6))], ids=["one", "two"]
+)
 @pytest.mark.played({ApiKey.METADATA: closes}, by=play)
-async def test_a_broker_that_answers_nothing_but_api_versions_is_tried_twice(pool, broker, /):
-    for dial_count in (2, 3):
+async def test_a_broker_that_answers_nothing_but_api_versions_is_tried_twice(pool, broker, /, servers, dial_counts):
+    pool.use_bootstrap_servers(servers)
+    for dial_count in dial_counts:
         with pytest.raises(UnreachableError, match=r"is security\.protocol right"):
             await retry(lambda: pool.metadata([]), 30_000)
         assert broker.dial_count == dial_count

@@ -81,9 +81,13 @@ async def reassign_as_asked(context: ControllerContext) -> None:
         for partition, target in wanted.items()
         if partition not in moving or moving[partition].target != list(target)
     }
+    refused = set()
     for partition, result in (await begin_reassignments(context, new)).items():
         if result.error_code != ErrorCode.NONE:
             log.warning("%s: partition %s: %s", path, partition, result.message or result.error_code.name)
+            # After an unexpected error it may be under way.
+            if result.error_code != ErrorCode.UNKNOWN_SERVER_ERROR:
+                refused.add(partition)
     # Completed reassignments have already removed their entries.
     now = await _read(context, path, Signal.REASSIGNMENT_ASKED)
     if now is None or now[0] is None:
@@ -94,7 +98,11 @@ async def reassign_as_asked(context: ControllerContext) -> None:
     except MalformedError:
         return
     moving = context.state.reassignments()
-    left = {partition: target for partition, target in entries.items() if partition in moving or partition not in new}
+    left = {
+        partition: target
+        for partition, target in entries.items()
+        if partition not in refused and (partition in moving or partition not in new)
+    }
     if left != entries or not left:
         await _write(
             context, SetOp(path, encode_reassignment(left), stat.version) if left else DeleteOp(path, stat.version)

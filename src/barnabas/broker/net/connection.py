@@ -102,6 +102,7 @@ class Connection:
         "_buffer",
         "_channel",
         "_completed_ns",
+        "_counted_parts",
         "_end_reason",
         "_in_turn",
         "_is_closed",
@@ -169,6 +170,8 @@ class Connection:
         self._pauses = 0
         # Bytes to read ahead while the connection is paused.
         self._read_ahead_bytes = READ_AHEAD_BYTES
+        # The parts in the queue when their bytes were last counted.
+        self._counted_parts = 0
         self._in_turn = self._is_writing = self._is_reading = self._is_closed = False
         self._parked_at_ns: int | None = None
         # Why the peer sends nothing more; None: it may.
@@ -544,7 +547,13 @@ class Connection:
 
     def _wait_for_peer(self) -> None:
         """Continue to send when the peer accepts more."""
-        self._reactor.unsent_responses.note(self, self._outbox.kept_bytes)
+        unsent, part_count = self._reactor.unsent_responses, len(self._outbox.parts)
+        if not self._is_writing or 2 * part_count <= self._counted_parts:
+            # Not each time, because a response may have very many parts. Meanwhile the queue only gets shorter.
+            self._counted_parts = part_count
+            unsent.note(self, self._outbox.kept_bytes)
+        else:
+            unsent.note_progress(self)
         # Change the registration in epoll only when the state changes.
         if not self._is_writing:
             self._is_writing = True

@@ -51,6 +51,11 @@ class UnsentResponses:
         if self.used_bytes > self.limit_bytes:
             self._make_room()
 
+    def note_progress(self, recipient: Recipient) -> None:
+        """Record that this connection has accepted some bytes."""
+        if recipient in self._bytes_of:
+            self._bytes_of[recipient] = self._bytes_of.pop(recipient)
+
     def forget(self, recipient: Recipient) -> None:
         """Record that everything is sent, or dropped."""
         self.used_bytes -= self._bytes_of.pop(recipient, 0)

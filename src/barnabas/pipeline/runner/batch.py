@@ -34,7 +34,7 @@ from barnabas.pipeline.runner.upserts import truncated
 from barnabas.pipeline.tables.columns import widened
 from barnabas.pipeline.tables.layout import Layout
 from barnabas.pipeline.tables.schema_evolution import RESERVED
-from barnabas.pipeline.tables.table import Offsets, RowsRefusedError, Table
+from barnabas.pipeline.tables.table import Offsets, RowsRefusedError, Table, TableUnavailableError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -172,8 +172,10 @@ class BatchRunner:
             self._write_staged(result, known, span)
             if self._progress_file is not None and not is_noted_first:
                 self._progress_file.advance(span)
-        except Exception:
-            self._discard(self._direct, files)
+        except Exception as error:
+            # A store that does not answer would delay the report of the failure; maintenance deletes its files.
+            if not isinstance(error, TableUnavailableError):
+                self._discard(self._direct, files)
             raise
         finally:
             self._staging.clear()

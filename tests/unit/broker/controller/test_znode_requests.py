@@ -95,6 +95,17 @@ async def test_a_reassignment_that_goes_on_stays_and_is_not_begun_twice(cluster:
     assert (await cluster.registry.get(paths.topic("t")))[1].version == before
 
 
+async def test_a_refused_change_of_a_reassignment_that_goes_on_is_dropped(cluster: Cluster, /) -> None:
+    await cluster.add_broker(1)
+    await put_led_topic(cluster, "t", {0: [0]})
+    there = TopicPartition("t", 0)
+    await admin_of(cluster).reassign({there: [0, 1]})
+    await until(lambda: there in moving(cluster))
+    await cluster.registry.create(paths.REASSIGNMENT, encode_reassignment({there: [0, 1, 9]}))
+    await gone(cluster, paths.REASSIGNMENT)
+    assert moving(cluster)[there].target == [0, 1]
+
+
 @pytest.mark.parametrize(
     ("replacing", "is_replaced"),
     [([9], False), ([], False), ([0], True), (None, True)],

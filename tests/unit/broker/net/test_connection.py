@@ -12,6 +12,7 @@ import pytest
 from barnabas.broker.net.connection import TURN_FRAMES, Connection, Pause
 from barnabas.broker.net.framing import KEPT_BUFFER_BYTES, READ_AHEAD_BYTES, ReceiveBuffer
 from barnabas.broker.net.memory import ReceiveMemory
+from barnabas.broker.net.outbox import Outbox
 from barnabas.broker.net.reactor import Reactor
 from barnabas.broker.net.scheduler import Scheduler
 from barnabas.core.errors import ProtocolError, UnanswerableError
@@ -198,6 +199,28 @@ def test_answers_that_nobody_takes_count_in_memory_until_they_are_sent_or_droppe
     for each in (first, others[0]):
         each.connection.close()
     assert reactor.unsent_responses.used_bytes == 0
+
+
+def test_the_bytes_of_a_response_with_many_parts_are_counted_seldom(monkeypatch):
+    def of_many_parts(connection, frame):
+        answer = WireBuffer()
+        for _ in range(5_000):
+            answer += b"head"
+            answer.add_region(MemoryRegion(b"file"))
+        connection.send(answer)
+
+    def counting(outbox):
+        counted.append(len(outbox.parts))
+        return 0
+
+    counted = []
+    monkeypatch.setattr(Outbox, "kept_bytes", property(counting))
+    conversation = Conversation(of_many_parts)
+    conversation.say(b"fetch")
+    while len(conversation.peer.taken) < 40_000:
+        conversation.peer.on_write()
+    # There are more than 100 turns.
+    assert len(counted) <= 14
 
 
 @pytest.mark.parametrize(

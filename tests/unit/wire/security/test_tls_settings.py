@@ -120,12 +120,12 @@ def test_inline_pem_may_be_on_one_line(authority, separator, password):
     texts = {
         "ssl.keystore.key": it.key_pem(password),
         "ssl.keystore.certificate.chain": it.certificate_pem,
-        "ssl.truststore.certificates": authority.certificate_pem,
+        "ssl.truststore.certificates": it.certificate_pem + authority.certificate_pem,
     }
     settings = {name: separator.join(text.decode().splitlines()) for name, text in texts.items()}
     settings |= {"ssl.keystore.type": "PEM", "ssl.truststore.type": "PEM", "ssl.key.password": password}
     server_context(client_settings(settings))
-    assert client_context(client_settings(settings)).cert_store_stats()["x509"] == 1
+    assert client_context(client_settings(settings)).cert_store_stats()["x509"] == 2
 
 
 def test_a_key_of_somebody_else_is_refused(tmp_path, authority):

@@ -215,7 +215,7 @@ class TokenManager:
         Raises:
             KafkaError: POLICY_VIOLATION: the principal has made too many changes.
         """
-        now_ms, changes = self._clock.now_ms(), self._recent_changes
+        now_ms, changes = self._clock.monotonic_ms(), self._recent_changes
         while changes and now_ms - changes[0][0] > NOTIFICATION_LIFETIME_MS:
             changes.popleft()
         # differs from Kafka (delegation-token-changes): Kafka allows any number of changes.

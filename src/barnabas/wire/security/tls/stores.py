@@ -92,7 +92,8 @@ def _with_lines(pem: str) -> str:
     def broken(found: re.Match[str]) -> str:
         begin, body, end = found.groups()
         text = "".join(body.split())
-        return "\n".join((begin, *(text[start : start + 64] for start in range(0, len(text), 64)), end, ""))
+        # On a line of its own: otherwise OpenSSL skips it.
+        return "\n".join(("", begin, *(text[start : start + 64] for start in range(0, len(text), 64)), end, ""))
 
     return _PEM_BLOCK.sub(broken, pem)
 
