@@ -7,7 +7,6 @@ context manager), so that a test can run against either.
 import contextlib
 import hashlib
 import os
-import random
 import shutil
 import signal
 import socket
@@ -20,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from barnabas.testing.ports import reserve_port
 from tools.kafka.jars import CACHE, KAFKA, directory
 from tools.kafka.java import start_java
 
@@ -35,8 +35,6 @@ _ZOOKEEPER_JVM_OPTIONS = (
     "-Dzookeeper.4lw.commands.whitelist=srvr,dump",
 )
 
-# Above the ports of well-known services; Linux assigns ephemeral ports from 32768 on.
-_FIRST_PORT, _USUAL_FIRST_EPHEMERAL_PORT = 15_000, 32_768
 # Ports that were returned already, because a caller may request several ports before it uses them.
 _given_ports: set[int] = set()
 
@@ -59,24 +57,13 @@ class ServerError(Exception):
 
 
 def free_port() -> int:
-    """Return a loopback port without a listener, which this function has not returned before.
-
-    It is below the system's ephemeral ports, so that no other process gets it by chance before it is used.
-    """
+    """Return a loopback port without a listener, which this function has not returned before."""
     while True:
-        port = random.SystemRandom().randrange(_FIRST_PORT, _first_ephemeral_port())
-        if port in _given_ports:
-            continue
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
+        with reserve_port("127.0.0.1") as found:
+            port: int = found.getsockname()[1]
+        if port not in _given_ports:
             _given_ports.add(port)
             return port
-
-
-def _first_ephemeral_port() -> int:
-    with contextlib.suppress(OSError, ValueError):
-        return max(int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0]), _FIRST_PORT + 1_000)
-    return _USUAL_FIRST_EPHEMERAL_PORT
 
 
 def _is_zookeeper_ready(connection: socket.socket) -> bool:

@@ -46,7 +46,7 @@ class Broker(ServerProcess):
         config: Kafka settings by name, such as `{"num.partitions": 3}`; booleans and lists are converted to Kafka's
             text. Other settings are as for a single broker without a file.
         host: The address to listen on.
-        port: 0 lets the system choose.
+        port: 0 chooses a free one below the ephemeral ports, reserved until `close`.
         security_protocol: The listener's protocol; with SSL and SASL_SSL the broker has a certificate for localhost
             and its address, signed by the CA of `ca_path`, unless `config` sets another.
         data_dir: Directory of the logs, which is kept when the broker is closed; by default a temporary directory,

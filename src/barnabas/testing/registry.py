@@ -21,7 +21,7 @@ class Registry(ServerProcess):
     ) -> None:
         """Args:
         host: The address to listen on.
-        port: 0 lets the system choose.
+        port: 0 chooses a free one below the ephemeral ports, reserved until `close`.
         data_dir: Directory of the tree, which is kept when the registry is closed; by default a temporary one.
         start_timeout_s: Time limit of `start`.
         """

@@ -16,6 +16,7 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -28,6 +29,7 @@ from typing import Self
 
 from barnabas.core.errors import StartupError
 from barnabas.core.parent import child_command
+from barnabas.testing.ports import reserve_port
 from barnabas.testing.vanishing_directory import VanishingDirectory
 
 _STOP_TIMEOUT_S = 60.0
@@ -52,6 +54,7 @@ class ServerProcess(ABC):
     ) -> None:
         self._host = host
         self._port = port
+        self._release_port: weakref.finalize[[], ServerProcess] | None = None
         self._data_dir = None if data_dir is None else Path(data_dir)
         self._start_timeout_s = start_timeout_s
         self._prefix = prefix
@@ -131,6 +134,8 @@ class ServerProcess(ABC):
         if self._directory is None:
             self._directory = VanishingDirectory()
         try:
+            if self._port == 0:
+                self._choose_port()
             self._launch()
         except BaseException:
             self.kill()
@@ -180,6 +185,8 @@ class ServerProcess(ABC):
             # The data will not be read, so nothing needs saving.
             self.kill()
         self.log_text()
+        if self._release_port is not None:
+            self._release_port()
         if self._directory is not None:
             self._directory.remove()
             self._directory = None
@@ -216,6 +223,18 @@ class ServerProcess(ABC):
     def _on_ready(self, said: dict[str, object]) -> None:
         """Process the server's message about itself, sent once clients can connect."""
         self._host, self._port = str(said["host"]), int(str(said["port"]))
+
+    def _choose_port(self) -> None:
+        """Reserve a port until `close`, so that nobody gets the port of a killed server before its restart."""
+        try:
+            reservation = reserve_port(self._host)
+        except OSError as error:
+            raise StartupError(f"{self._name} cannot listen on {self._host}: {error}") from None
+        self._port = reservation.getsockname()[1]
+        self._release_port = weakref.finalize(self, reservation.close)
+        if sys.platform != "linux":
+            # The server could not listen on it otherwise.
+            self._release_port()
 
     @property
     def _log_path(self) -> Path:
