@@ -1,17 +1,22 @@
 """What holds for all tests."""
 
+import gc
 import os
 import signal
 import time
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from barnabas.core.command_line import ENVIRONMENT
 from tests import spark_classes, times
 from tests.compat import figures
-from tests.times import PARTS, Timed, file_of, part_of
+from tests.times import PARTS, Timed, file_of, part_of, unit_of
 
 # How many examples a property is tried on; `--hypothesis-profile` chooses. How long one takes says something about the
 # machine, not about the code.
@@ -42,9 +47,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--whole", action="store_true", help="also the tests marked `whole`, as scripts/soak --tests does")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Keep the garbage collector from the objects of 17,000 tests, which live until the end.
+
+    A full collection took half a second, and tests that want no forgotten sockets make two hundred of them.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what only a whole run does, and begin with the longest files.
+    """Leave out what only a whole run does, and begin with the longest units and files.
 
     So none of those is left over for one worker at the end. Within a file the order stays as random as it is.
     """
@@ -54,11 +73,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not item.get_closest_marker("whole")]
     order = {part: place for place, part in enumerate(PARTS)}
     known = times.known_times()
+    of_units: Counter[str] = Counter()
+    for file, seconds in known.items():
+        of_units[unit_of(file)] += seconds
 
-    def place(item: pytest.Item) -> tuple[int, int]:
-        return -known.get(file_of(item.nodeid), 0), order.get(part_of(item.nodeid), len(order))
+    def place(item: pytest.Item) -> tuple[int, int, int]:
+        seconds = of_units[unit_of(item.nodeid)], known.get(file_of(item.nodeid), 0)
+        return -seconds[0], -seconds[1], order.get(part_of(item.nodeid), len(order))
 
     items.sort(key=place)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
+    """Give each worker whole units; see `times.unit_of`."""
+    return _UnitScheduling(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+class _UnitScheduling(LoadFileScheduling):
+    def _split_scope(self, nodeid: str) -> str:
+        return unit_of(nodeid)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 PARTS = ("compat", "pipeline", "browser", "docs", "integration", "simulation", "property", "golden", "unit")
 """The directories of tests, those with the longest files first."""
 FILE_TIMES = Path(__file__).with_name("file_times.txt")
+_WITH_SPARK = ("tests/pipeline/", "tests/compat/test_spark.py")
 _SLOWEST_COUNT = 15
 _SLOWEST_FILES_COUNT = 30
 # What is shorter may come at any time.
@@ -30,6 +31,14 @@ class Timed(NamedTuple):
 def file_of(node_id: str) -> str:
     """Return the file that a test stands in."""
     return node_id.split("::")[0]
+
+
+def unit_of(node_id: str) -> str:
+    """Return what one worker runs as a whole: a file, or all files that share the worker's Spark session.
+
+    A session costs a minute of CPU until its code is compiled, so only one worker starts one.
+    """
+    return "spark" if node_id.startswith(_WITH_SPARK) else file_of(node_id)
 
 
 def part_of(node_id: str) -> str:

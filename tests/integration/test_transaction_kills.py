@@ -101,7 +101,9 @@ def test_when_the_outcome_is_decided(broker: Broker, tx: Tx, is_commit: bool, is
             wait_for_end(broker, 2)
         else:
             assert end_offset(broker, TOPIC, 1) == 0
-        kill(broker)
+        broker.kill()
+    # Only now: a marker that it sends again within the block waits for request.timeout.ms.
+    broker.start()
     # Where the first marker was written there is a second one, which says the same.
     wait_for_end(broker, 3 if is_written else 2)
     assert fetch(broker, TOPIC, 1)[2] == ([] if is_commit else [(tx.producer_id, 0)])
