@@ -5,6 +5,7 @@ import dataclasses
 import http.client
 import itertools
 import json
+import os
 import socket
 import threading
 from collections.abc import Awaitable, Callable
@@ -14,12 +15,13 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.metrics.pages import Page, Pages, json_answer
+from barnabas.broker.server import http_server
 from barnabas.broker.server.http_server import MOST_CONNECTIONS, MOST_HEADER_BYTES, MOST_HELD_BYTES, HttpServer
 from barnabas.core.errors import StartupError
 from barnabas.core.pending import Pending
 from barnabas.testing import Broker
 from tests.integration.live_broker import Running, play
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 SETTINGS = {"barnabas.http.listeners": "127.0.0.1:0"}
 BODY_BYTES = 8 * 1024 * 1024
@@ -61,6 +63,11 @@ def serve(story: Callable[[HttpServer], Awaitable[None]], *pages: Page) -> None:
             await asyncio.wait_for(story(server), PATIENCE_S)
 
     asyncio.run(run())
+
+
+def open_files() -> int:
+    """How many files and sockets this process has open."""
+    return len(os.listdir("/proc/self/fd"))
 
 
 ONE = Page("/one", "the first", lambda: 1, json_answer)
@@ -183,6 +190,20 @@ def test_who_takes_no_answer_holds_up_nobody() -> None:
             assert (await asyncio.to_thread(get, address, "/one"))[0] == 200
 
     serve(story, ONE, large)
+
+
+def test_a_client_that_stops_reading_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_server, "ANSWER_S", 1.0)
+    large = Page("/large", "is large", lambda: "x" * BODY_BYTES, json_answer)
+
+    async def story(server: HttpServer) -> None:
+        before = open_files()
+        with socket.create_connection(server.addresses[0], timeout=PATIENCE_S) as sock:
+            sock.sendall(b"GET /large HTTP/1.1\r\n\r\n")
+            assert (await asyncio.to_thread(sock.recv, 12)) == b"HTTP/1.1 200"
+            await asyncio.to_thread(until, lambda: open_files() == before + 1)
+
+    serve(story, large)
 
 
 def test_an_answer_comes_whole_however_large() -> None:

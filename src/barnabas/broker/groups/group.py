@@ -24,9 +24,10 @@ from barnabas.core.types import NO_EPOCH, NO_OFFSET, NO_TIMESTAMP, TopicPartitio
 CONSUMER_PROTOCOL_TYPE = "consumer"
 NO_PARTITION = -1
 
-# Estimated memory of a group, a member, a protocol of a member, and a pending member id, without strings and bytes of
-# variable length; a character may take four bytes.
-_GROUP_BYTES, _MEMBER_BYTES, _PROTOCOL_BYTES, _PENDING_BYTES, _CHARACTER_BYTES = 1_500, 1_000, 200, 1_000, 4
+# Estimated memory of a group, a member, a protocol of a member, a pending member id, and a subscribed topic, without
+# strings and bytes of variable length; a character may take four bytes.
+_GROUP_BYTES, _MEMBER_BYTES, _PROTOCOL_BYTES, _PENDING_BYTES, _TOPIC_BYTES = 1_500, 1_000, 200, 1_000, 100
+_CHARACTER_BYTES = 4
 
 
 class Phase(Enum):
@@ -148,6 +149,7 @@ class Group:
             `append_offset` is -1 while their records are being appended.
         partition: The partition of `__consumer_offsets` that stores the group.
         members_bytes: Estimated memory of its members.
+        topics_bytes: Estimated memory of `subscribed_topics`.
         counted_bytes: The part of the table's `kept_bytes` that belongs to this group.
     """
 
@@ -174,13 +176,15 @@ class Group:
     pending_transactions: dict[int, dict[TopicPartition, CommittedOffset]] = field(default_factory=dict)
     partition: int = NO_PARTITION
     members_bytes: int = 0
+    topics_bytes: int = 0
     counted_bytes: int = 0
 
     @property
     def kept_bytes(self) -> int:
         """The estimated memory of the group, without its offsets."""
         words = _CHARACTER_BYTES * len(self.group_id)
-        return _GROUP_BYTES + words + self.members_bytes + len(self.pending_member_ids) * _PENDING_BYTES
+        pending = len(self.pending_member_ids) * _PENDING_BYTES
+        return _GROUP_BYTES + words + self.members_bytes + self.topics_bytes + pending
 
     @property
     def rebalance_timeout_ms(self) -> int:
@@ -307,6 +311,8 @@ class Group:
         self.subscribed_topics = (
             subscribed_topics(member.metadata(name) for member in self.members.values()) if is_known else None
         )
+        topics = self.subscribed_topics or ()
+        self.topics_bytes = sum(_TOPIC_BYTES + _CHARACTER_BYTES * len(topic) for topic in topics)
 
     def _count_protocols(self, member: Member, by: int) -> None:
         counts = self.protocol_counts

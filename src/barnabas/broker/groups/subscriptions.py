@@ -17,6 +17,7 @@ from struct import Struct
 
 from barnabas.core.errors import ProtocolError
 from barnabas.wire.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from barnabas.wire.protocol.wire import REQUEST_ELEMENT_LIMIT, Budget
 
 _VERSION_BYTES = 2
 _STRING_LENGTH_BYTES = 2
@@ -26,14 +27,16 @@ _MOST_RECOGNISED = 8
 
 
 def subscribed_topics(subscriptions: Iterable[bytes]) -> frozenset[str] | None:
-    """Return all topics of some subscriptions; None if one of them cannot be decoded."""
+    """Return all topics of some subscriptions; None if one of them cannot be decoded, or if there are too many."""
     topics: set[str] = set()
+    # differs from Kafka (subscribed-topics): Kafka decodes any number of topics.
+    budget = Budget(REQUEST_ELEMENT_LIMIT)
     recognised: list[bytes] = []
     for subscription in subscriptions:
         known = next((known for known in recognised if subscription.startswith(known, _VERSION_BYTES)), None)
         if known is None:
             try:
-                decoded, _ = ConsumerProtocolSubscription.decode(0, memoryview(subscription), _VERSION_BYTES)
+                decoded, _ = ConsumerProtocolSubscription.decode(0, memoryview(subscription), _VERSION_BYTES, budget)
             except ProtocolError:
                 return None
             topics.update(decoded.topics)

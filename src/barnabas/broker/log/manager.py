@@ -159,7 +159,9 @@ class LogManager:
             self._directories,
             self._logs,
             self._checkpoints,
-            self._known_high_watermarks,
+            # Not those in the checkpoint: while a partition is unknown, so are its topic's settings. As in Kafka,
+            # retention then deletes nothing.
+            lambda: self._led_high_watermarks(),
             executor if cleaner_executor is None else cleaner_executor,
             new_stop_signal,
             lambda topic_partition: topic_partition in self.moves,
@@ -187,10 +189,14 @@ class LogManager:
         found = lock(self._directories)
         self.known_broker_id, self.known_cluster_id = found.broker_id, found.cluster_id
 
-    async def load(self, cluster_id: str, broker_id: int) -> None:
+    async def load(self, cluster_id: str, broker_id: int, state_partition_count: int = 0) -> None:
         """Claim the directories for this broker and open all logs; recover logs after an unclean stop.
 
         The topics' settings and inter.broker.protocol.version must be known by now.
+
+        Args:
+            cluster_id, broker_id: The owner of the directories.
+            state_partition_count: Number of partitions of `__transaction_state` in the cluster; 0 if it does not exist.
 
         Raises:
             StartupError: A directory belongs to another broker or cluster; nothing was changed.
@@ -205,7 +211,9 @@ class LogManager:
                 raise loaded.error
             for directory, error in loaded.failed.items():
                 self._directories.take_offline(directory, error)
-            await self._run(lambda: warn_of_open_transactions(loaded.logs, self._read_coordinated))
+            await self._run(
+                lambda: warn_of_open_transactions(loaded.logs, self._read_coordinated, state_partition_count)
+            )
         except BaseException:
             self._directories.unlock()
             raise

@@ -50,29 +50,36 @@ def apply_retention(
     on_removed: OnRemoved = _nobody,
     then: Callable[[None], object] = lambda _: None,
 ) -> int:
-    """Delete the segments that the topic's settings no longer retain; return how many were deleted.
+    """Delete the segments that the topic's settings no longer retain; return their number.
 
     Args:
         on_removed: Called with the deleted segments.
-        then: Called when they are deleted, or if none are.
+        then: Called when they are deleted, or if none are. An active segment is retained if records are appended
+            meanwhile.
 
     Raises:
         StorageError: The disk failed.
         CorruptRecordsError: The age of a segment cannot be read.
     """
     going = _going(log, high_watermark, now_ms)
-    if going and not log.is_truncating:
-        delete_segments(log, len(going), then)
-        on_removed(log.topic_partition, going)
-    else:
+    if not going or log.is_truncating:
         then(None)
+        return len(going)
+
+    def report(_: None) -> None:
+        then(None)
+        start_offset = log.segments[0].base_offset
+        on_removed(log.topic_partition, [each for each in going if each.base_offset < start_offset])
+
+    delete_segments(log, len(going), report)
     return len(going)
 
 
 def delete_segments(log: PartitionLog, count: int, then: Callable[[None], object] = lambda _: None) -> None:
     """Delete the first `count` segments; if the log is truncating, do nothing: the next check deletes them.
 
-    If `count` is the number of all segments, a new active segment is created first.
+    If `count` is the number of all segments, the active one is deleted when the next one is prepared, unless records
+    are appended meanwhile.
 
     Args:
         then: Called when the segments are deleted, or could not be.
@@ -80,22 +87,23 @@ def delete_segments(log: PartitionLog, count: int, then: Callable[[None], object
     if log.is_truncating:
         then(None)
         return
-    if count < len(log.segments):
-        log.delete_oldest_segments(count)
+    is_all = count == len(log.segments)
+    log.delete_oldest_segments(count - 1 if is_all else count)
+    if not is_all:
         then(None)
         return
     end_offset = log.log_end_offset
 
-    def delete_all() -> None:
+    def delete_active() -> None:
         try:
-            _delete_all(log, end_offset)
+            _delete_active(log, end_offset)
         finally:
             then(None)
 
-    log.prepare_roll(delete_all)
+    log.prepare_roll(delete_active)
 
 
-def _delete_all(log: PartitionLog, end_offset: int) -> None:
+def _delete_active(log: PartitionLog, end_offset: int) -> None:
     if log.is_closed or log.is_busy or log.log_end_offset != end_offset:
         # Records were appended meanwhile, or an append is in progress: the next check decides again.
         return

@@ -17,7 +17,7 @@ class DiagnosticQuery:
     Attributes:
         since_ms: Events that ended before this time are omitted; -1: no event is omitted.
         names: The requested names that may be described; None: all.
-        left_out: The number of names that may not be described, plus the number of omitted rows.
+        left_out: The number of names and commits that may not be described, plus the number of omitted rows.
         diagnostics: The stored events.
     """
 

@@ -3,7 +3,7 @@
 | subject                       | names                 | right                                                     |
 | ----------------------------- | --------------------- | --------------------------------------------------------- |
 | client                        | -                     | none: events about the requester's clients of this id     |
-| groups                        | of groups             | DESCRIBE on each group                                    |
+| groups                        | of groups             | DESCRIBE on each group, and on the topics of its commits  |
 | ends, segments, leaders       | of topics             | DESCRIBE on each topic                                    |
 | transactions                  | of transactional ids  | DESCRIBE on each                                          |
 | requests, holds, full_answers | of client ids         | DESCRIBE on the cluster                                   |
@@ -130,7 +130,11 @@ def _groups(query: DiagnosticQuery) -> Found:
         commits: list[Row] = []
         # A group may have commits for very many partitions, so let other work run in between.
         for partition, committed in [] if group is None else list(group.offsets.items()):
-            commits.append(_commit(query, group_id, partition, committed))
+            # Who asks for all groups may describe the cluster, and so all topics.
+            if query.names is None or query.ctx.may_unlogged(Operation.DESCRIBE, ResourceType.TOPIC, partition.topic):
+                commits.append(_commit(query, group_id, partition, committed))
+            else:
+                query.left_out += 1
             yield MORE
         # For a group that another broker coordinates, report only rebalances that happened here.
         if group is not None or rebalances:

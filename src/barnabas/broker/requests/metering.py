@@ -20,6 +20,7 @@ from typing import Protocol
 
 from barnabas.broker.quotas.bucket import Bucket
 from barnabas.broker.quotas.manager import PERCENT_PER_NS, Client
+from barnabas.broker.requests.context import ConnectionInfo
 from barnabas.broker.requests.services import Services
 from barnabas.broker.requests.table import FETCH_KEY, PRODUCE_KEY
 from barnabas.wire.protocol.messages.fetch import FetchRequest
@@ -46,6 +47,7 @@ class Metered(Protocol):
     """A request that is counted; see `Exchange`."""
 
     services: Services
+    connection: ConnectionInfo
     client: Client
     frame_bytes: int
     throttled_by: Bucket | None
@@ -61,8 +63,6 @@ class Metered(Protocol):
     def take_used_ns(self, now_ns: int) -> int:
         """Return the broker's time for the request, plus its connection's network time since the last counted one."""
         ...
-
-    def may_unlogged(self, operation: Operation, resource_type: ResourceType, name: str) -> bool: ...
 
 
 def meter(exchange: Metered, now_ns: int) -> bool:
@@ -85,7 +85,9 @@ def meter(exchange: Metered, now_ns: int) -> bool:
         if isinstance(request, ProduceRequest):
             is_exempt = not request.acks
         else:
-            is_exempt = api_key in _MAYBE_EXEMPT and _is_exempt(exchange)
+            is_exempt = api_key in _MAYBE_EXEMPT and is_of_broker(
+                exchange.services, exchange.connection, api_key, request
+            )
         if is_exempt:
             quotas.exempt.record(now_ms, percent)
         else:
@@ -134,11 +136,14 @@ def may_fetch(exchange: Metered, answer_bytes: int, now_ns: int) -> bool:
     return False
 
 
-def _is_exempt(exchange: Metered) -> bool:
-    request, services = exchange.request, exchange.services
-    if isinstance(request, FetchRequest):
-        replica_id = request.replica_id
-        if replica_id < 0:
+def is_of_broker(services: Services, connection: ConnectionInfo, api_key: int, request: object) -> bool:
+    """Return whether a request is a broker's own: the request quota does not throttle it.
+
+    Args:
+        request: The decoded request. None: not decoded yet; a Fetch then counts as a consumer's.
+    """
+    if api_key == FETCH_KEY:
+        if not isinstance(request, FetchRequest) or request.replica_id < 0:
             return False
         if services.authorizer.allows_everything:
             # The other partitions of a session were checked when it was opened: a scan at each fetch costs too much.
@@ -146,5 +151,11 @@ def _is_exempt(exchange: Metered) -> bool:
             if session is not None and not request.topics:
                 return session.is_privileged
             named = ((topic.topic, each.partition) for topic in request.topics for each in topic.partitions)
-            return services.cluster.image.is_follower(replica_id, named)
-    return exchange.may_unlogged(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER)
+            return services.cluster.image.is_follower(request.replica_id, named)
+    return api_key in _MAYBE_EXEMPT and may_control(services, connection)
+
+
+def may_control(services: Services, connection: ConnectionInfo) -> bool:
+    """Return whether a connection may send a broker's own requests (ClusterAction)."""
+    rights = services.authorizer.rights(connection.principal, connection.host, ResourceType.CLUSTER, CLUSTER)
+    return rights >> Operation.CLUSTER_ACTION & 1 == 1

@@ -14,18 +14,12 @@ from barnabas.broker.log.retention import learn_ages, standings
 from barnabas.broker.replicas.partition import Partition
 from barnabas.broker.requests.diagnostic_query import DiagnosticQuery, Found
 from barnabas.broker.requests.slices import MORE, Step
-from barnabas.core.config import TopicConfig
-from barnabas.core.config.describe import describe_topic
 from barnabas.core.errors import StorageError
 from barnabas.core.pending import Pending
 from barnabas.wire.records.errors import CorruptRecordsError
 
 # The oldest segments of one log; the others are only counted.
 _MOST_SEGMENTS: Final = 200
-_SETTINGS: Final = (
-    *("cleanup.policy", "retention.ms", "retention.bytes", "segment.ms", "segment.bytes", "file.delete.delay.ms"),
-    *("min.cleanable.dirty.ratio", "min.compaction.lag.ms", "max.compaction.lag.ms", "delete.retention.ms"),
-)
 
 
 def segments(query: DiagnosticQuery) -> Found:
@@ -49,7 +43,7 @@ def segments(query: DiagnosticQuery) -> Found:
 
 
 def _row(query: DiagnosticQuery, partition: Partition, log: PartitionLog, removed: list[Any]) -> Row:
-    services, now_ms = query.ctx.services, query.ctx.services.clock.now_ms()
+    now_ms = query.ctx.services.clock.now_ms()
     topic, index = log.topic_partition
     told: list[Any] = []
     failure = None
@@ -57,20 +51,14 @@ def _row(query: DiagnosticQuery, partition: Partition, log: PartitionLog, remove
         told.extend(_segments(partition, log, now_ms))
     except (StorageError, CorruptRecordsError) as error:
         failure = str(error)
-    config = TopicConfig.from_broker(services.config).with_stored(services.cluster.topic_overrides(topic))
     return {
         "topic": topic,
         "partition": index,
-        "directory": str(log.directory.parent),
         "is_leader": partition.is_leader,
         "bytes": log.size_bytes,
         "high_watermark": partition.high_watermark,
         "segment_count": len(log.segments),
         "segments": told[:_MOST_SEGMENTS],
-        "settings": {
-            each.name: {"value": each.value, "source": each.source.name.lower()}
-            for each in describe_topic(config, _SETTINGS)
-        },
         "compaction": _compaction(query, partition, log, now_ms),
         "removed": [*removed],
         "failure": failure,

@@ -22,6 +22,7 @@ from barnabas.broker.quotas.bucket import Bucket
 from barnabas.broker.quotas.manager import Client
 from barnabas.broker.requests.context import ConnectionInfo
 from barnabas.broker.requests.exchange import Exchange
+from barnabas.broker.requests.metering import is_of_broker, may_control
 from barnabas.broker.requests.request_times import add_sent
 from barnabas.broker.requests.services import Services
 from barnabas.broker.requests.slices import MOST_ELEMENTS_AT_ONCE
@@ -34,7 +35,6 @@ from barnabas.wire.protocol.header import decode_request_header
 from barnabas.wire.protocol.messages.produce import ProduceRequest
 from barnabas.wire.protocol.wire import MALFORMED, Budget, WireBuffer
 from barnabas.wire.quotas.limits import QuotaKind
-from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 
 log = logging.getLogger(__name__)
 
@@ -177,7 +177,7 @@ class Session:
         client = self._client
         if client is None or client_id != self._client_id:
             client = self._enter(client_id)
-        if self._is_new and self._waits_for_time(client, request):
+        if self._is_new and self._waits_for_time(client, route, request):
             self._connection.put_back(frame)
             return
         exchange = Exchange(
@@ -261,15 +261,17 @@ class Session:
         self._wait(client, bucket, bucket.reserve_turn(now_ms, size))
         return self._throttle is not None
 
-    def _waits_for_time(self, client: Client, request: object) -> bool:
+    def _waits_for_time(self, client: Client, route: Route, request: object) -> bool:
         """Delay a new connection's first request if its client has exceeded the request quota."""
         self._is_new = False
-        # As in `metering`, requests without an answer are not throttled for their time.
+        # As in `metering`, requests without an answer and brokers' own are not throttled for their time.
         if not self._quotas.is_enabled[_REQUEST] or (isinstance(request, ProduceRequest) and not request.acks):
             return False
         now_ms = self._services.clock.monotonic_ms()
         bucket = client.bucket(_REQUEST, now_ms)
-        self._wait(client, bucket, bucket.used_up_until_ms - now_ms)
+        wait_ms = bucket.used_up_until_ms - now_ms
+        if wait_ms > 0 and not is_of_broker(self._services, self._info, route.api_key, request):
+            self._wait(client, bucket, wait_ms)
         return self._throttle is not None
 
     def _wait(self, client: Client, bucket: Bucket, wait_ms: int) -> None:
@@ -280,18 +282,11 @@ class Session:
 
     def _most_elements(self, route: Route, frame: memoryview) -> int:
         """Return the maximum of array elements in a request."""
-        if route.api_key in CONTROL_KEYS and self._may_control():
+        if route.api_key in CONTROL_KEYS and may_control(self._services, self._info):
             return min(len(frame) // _LEAST_CONTROL_ELEMENT_BYTES, MOST_CONTROL_ELEMENTS)
         if route.is_limited:
             return self._max_array_elements
         return min(len(frame) // LEAST_PRODUCE_ELEMENT_BYTES, MOST_PRODUCE_ELEMENTS_FACTOR * self._max_array_elements)
-
-    def _may_control(self) -> bool:
-        authorizer, info = self._services.authorizer, self._info
-        if authorizer.allows_everything:
-            return True
-        rights = authorizer.rights(info.principal, info.host, ResourceType.CLUSTER, CLUSTER)
-        return rights >> Operation.CLUSTER_ACTION & 1 == 1
 
     def on_closed(self) -> None:
         """Drop the pending answer, because the client disconnected."""

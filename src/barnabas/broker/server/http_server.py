@@ -126,6 +126,8 @@ class HttpServer:
             longest_silent.transport.abort()
         self._tasks.add(task)
         self._silent[writer] = None
+        # Without a buffer, `drain` waits until the kernel has the whole answer.
+        writer.transport.set_write_buffer_limits(0)
         try:
             async with asyncio.timeout(REQUEST_S):
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -143,7 +145,8 @@ class HttpServer:
             self._silent.pop(writer, None)
             self._taking.pop(writer, None)
             self._tasks.discard(task)
-            writer.close()
+            # Not `close`: it waits without limit for a client that does not read.
+            writer.transport.abort()
 
     async def _serve_one(self, request: "_Request", writer: asyncio.StreamWriter) -> None:
         page = self._pages.find(request.path)

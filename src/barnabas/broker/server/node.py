@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.administration.producer_ids import ProducerIds
 from barnabas.broker.cluster.image import ClusterView, ImageChange
+from barnabas.broker.coordination.partitioning import coordinated_partition_count
 from barnabas.broker.diagnostics.store import DiagnosticStore
 from barnabas.broker.groups.coordinator import GroupCoordinator
 from barnabas.broker.log.manager import LogManager
@@ -177,7 +178,8 @@ class Node:
         self._listeners.bind()
         self._listeners.prepare()
         self.state = BrokerState.RECOVERING
-        await logs.load(self.cluster_id, self.broker_id)
+        state_partition_count = await coordinated_partition_count(context.registry, TRANSACTION_STATE_TOPIC, 0)
+        await logs.load(self.cluster_id, self.broker_id, state_partition_count)
         self._executors.close_recovery()
         replication = self._build_replication(context, logs, settings)
         producer_ids = ProducerIds(context.registry, self.broker_id)

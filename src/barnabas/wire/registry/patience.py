@@ -1,7 +1,7 @@
 """A registry that repeats requests after a lost connection, for callers that can only wait.
 
-Kafka's brokers ask ZooKeeper until it answers. So do all writers here except the controller, which starts again
-instead.
+Kafka's brokers ask ZooKeeper until it answers, and so do the writers here. The controller does so as well: a lost
+connection does not end its work, an expired session does.
 
 Invariants:
 

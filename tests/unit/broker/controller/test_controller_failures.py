@@ -1,15 +1,19 @@
 """The controller where the registry fails, says nonsense, or was written by somebody else."""
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
+from barnabas.broker.administration.topics import NewTopic
 from barnabas.broker.controller.controller import RECONNECT_BACKOFF_MS, TAKE_OVER_BACKOFF_MS
 from barnabas.broker.controller.sender import RETRY_BACKOFF_MS
+from barnabas.core.error_code import ErrorCode
 from barnabas.wire.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from barnabas.wire.registry import paths
+from barnabas.wire.registry.patience import PatientRegistry
 from barnabas.wire.registry.store import (
     ConnectionLostError,
     CreateOp,
@@ -335,6 +339,27 @@ async def test_within_a_session_a_lost_connection_keeps_the_controller(cluster: 
     await until(lambda: cluster.view.image.has_leaders("meanwhile", 1))
     assert cluster.controller.epoch == 1
     await put_led_topic(cluster, "later", {0: [0]})
+
+
+async def test_a_topic_that_is_created_without_a_connection_is_there_after_it(cluster: Cluster, /) -> None:
+    async def lose(*_: object) -> list[str]:
+        raise LOST
+
+    connected = cluster.registry.children
+    cluster.registry.children = lose
+    cluster.registry._session_listeners.tell(SessionState.SUSPENDED)
+    cluster.topics._registry = PatientRegistry(cluster.registry, cluster.clock)
+    created = asyncio.create_task(cluster.topics.create([NewTopic("t", 1, 1)], timeout_ms=100))
+    for _ in range(20):
+        await settle()
+        cluster.clock.advance(RECONNECT_BACKOFF_MS)
+    assert cluster.topics.is_controller
+    assert not created.done()
+    cluster.registry.children = connected
+    cluster.registry._session_listeners.tell(SessionState.CONNECTED)
+    await until_after_pauses(cluster, created.done)
+    assert [each.error_code for each in created.result()] == [ErrorCode.NONE]
+    assert cluster.controller.epoch == 1
 
 
 async def test_in_another_session_the_broker_is_registered_before_it_stands_for_election(cluster: Cluster, /) -> None:

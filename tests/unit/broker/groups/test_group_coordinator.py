@@ -8,6 +8,7 @@ from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
 from barnabas.wire.records.errors import CorruptRecordsError
 from tests.unit.broker.groups.conftest import MOST_BYTES
+from tests.unit.broker.groups.test_subscriptions import subscription
 
 T0 = TopicPartition("t", 0)
 
@@ -381,3 +382,14 @@ def test_what_groups_take_is_counted_until_they_are_gone(service, make_join):
     assert groups.kept_bytes == sum(each.kept_bytes for each in groups.groups)
     service.groups.close()
     assert groups.kept_bytes == 0
+
+
+def test_decoded_topics_take_memory_too(service, make_join):
+    metadata = subscription(*(f"topic-{number}" for number in range(1_000)))
+    joined = service.groups.join("g", make_join(new_member_id="m1", protocols=(("range", metadata),)))
+    before_bytes = service.groups.kept_bytes
+    service.clock.advance(3_000)
+    assert joined.is_done
+    assert service.groups.kept_bytes - before_bytes > 1_000 * 80
+    assert service.groups.leave("g", Leave("m1")) is ErrorCode.NONE
+    assert service.groups.kept_bytes < before_bytes

@@ -4,6 +4,7 @@ import pytest
 
 from barnabas.broker.groups.subscriptions import subscribed_topics
 from barnabas.wire.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription, TopicPartition
+from barnabas.wire.protocol.wire import REQUEST_ELEMENT_LIMIT
 from tests.unit.broker.handling import encoded
 
 
@@ -40,3 +41,12 @@ def test_one_that_is_not_understood_hides_them_all(broken):
 
 def test_topics_that_begin_alike_are_told_apart():
     assert subscribed_topics([subscription("a"), subscription("ab"), subscription("a", "b")]) == {"a", "ab", "b"}
+
+
+def test_more_topics_than_a_request_may_have_elements_are_unknown():
+    half = REQUEST_ELEMENT_LIMIT // 2
+    first, second = (subscription(*(f"{name}{number}" for number in range(half))) for name in "ab")
+    topics = subscribed_topics([first, second] * 3)
+    assert topics is not None
+    assert len(topics) == 2 * half
+    assert subscribed_topics([first, second, subscription("c")]) is None

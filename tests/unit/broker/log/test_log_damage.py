@@ -47,6 +47,12 @@ def damage(path, batch_bytes, batch=1):
     return position
 
 
+def cut_short(path, batch_bytes):
+    """Let a segment end within its second batch; gives that batch's position."""
+    os.truncate(path, batch_bytes + 30)
+    return batch_bytes
+
+
 def damage_indexes(path):
     path.with_suffix(".index").write_bytes(struct.pack(">ii", 1, 1 << 30))
     path.with_suffix(".timeindex").write_bytes(b"")
@@ -185,13 +191,17 @@ def test_a_truncation_that_meets_damage_takes_only_its_log_offline(start, root, 
 # --- at the start
 
 
-def test_a_log_that_cant_be_opened_is_offline(start, root, written, make_batch, caplog, failures):
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [(damage, ": batch length 0 at position {}"), (cut_short, " ends within the batch at position {}")],
+)
+def test_a_log_that_cant_be_opened_is_offline(start, root, written, make_batch, caplog, failures, change, reason):
     path = written[BAD][-1]
-    position = damage(path, len(make_batch()))
+    line = f"{path}{reason}".format(change(path, len(make_batch())))
     before = checkpoints(root)
     content = path.read_bytes()
     manager = start(lambda: {GOOD: 9})
-    assert [line for line in caplog.messages if f"{path}: batch length 0 at position {position}" in line]
+    assert [message for message in caplog.messages if line in message]
     assert manager.get(BAD) is None
     assert manager.get_or_create(BAD).value is None
     assert manager.get(GOOD).append(make_batch(), 0).base_offset == 9

@@ -301,6 +301,23 @@ def test_a_wrong_offset_at_the_end_of_a_closed_log_is_damage(
     assert files_of(directory) == before
 
 
+@pytest.mark.parametrize(
+    ("whole_count", "rest_bytes"),
+    [(1, -1), (1, 60), (1, 16), (1, 1), (0, -1)],
+    ids=["a byte is missing", "within the header", "before the magic", "a byte is left", "below the last index entry"],
+)
+def test_a_closed_log_that_was_cut_short_is_damage(
+    filled, open_partition_log, make_batch, directory, whole_count, rest_bytes
+):
+    filled.close()
+    path, size = directory / file_name(16, ".log"), len(make_batch(2))
+    os.truncate(path, whole_count * size + rest_bytes % size)
+    before = files_of(directory)
+    with pytest.raises(CorruptRecordsError, match=f"{path} ends within the batch at position {whole_count * size}"):
+        open_partition_log(was_clean=True)
+    assert files_of(directory) == before
+
+
 class TestOverflow:
     """A compacted segment of Kafka before 2.0, whose offsets do not fit into index entries (KAFKA-6264)."""
 
@@ -466,3 +483,36 @@ def test_long_replays_are_spared_the_next_start(open_partition_log, make_batch, 
     assert [path.name for path in Path(directory).glob("*.snapshot")] == [
         file_name(MOST_REPLAYED_OFFSETS + 1, ".snapshot")
     ]
+
+
+class TestWithoutSnapshots:
+    """A log from Kafka before 0.11, whose producers have no ids."""
+
+    BATCH = 2 * MOST_REPLAYED_OFFSETS // 5
+    END = 4 * BATCH
+
+    @pytest.fixture
+    def left(self, open_partition_log, make_batch, directory):
+        """A log of four segments; whoever reads the first one finds it damaged."""
+        log = open_partition_log(segment_bytes=len(make_batch(self.BATCH)))
+        for _ in range(4):
+            log.append(make_batch(self.BATCH), 0)
+        log.close()
+        for path in Path(directory).glob("*.snapshot"):
+            path.unlink()
+        write_at(log.segments[0].path, 8, bytes(4))
+
+    @pytest.mark.parametrize(
+        "options", [{"was_clean": True}, {"message_format_version": "0.10.2", "recovery_point": END}]
+    )
+    def test_a_kill_does_not_make_a_start_read_it_all(self, left, open_partition_log, disk, options):
+        open_partition_log(**options).release()
+        for _ in range(2):
+            disk.kill()
+            log = open_partition_log(recovery_point=self.END)
+            assert (log.log_end_offset, len(log.producers)) == (self.END, 0)
+
+    def test_a_stop_brings_the_new_snapshot_to_disk(self, left, open_partition_log, directory, disk):
+        open_partition_log(was_clean=True).close()
+        disk.crash(keep=lambda unsafe_bytes: 0)
+        assert [path.name for path in Path(directory).glob("*.snapshot")] == [file_name(self.END, ".snapshot")]

@@ -1,5 +1,6 @@
 """Deleting old segments."""
 
+import asyncio
 import os
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from barnabas.broker.log.environment import Going
 from barnabas.broker.log.retention import Standing, apply_retention, standings
 from barnabas.testing.manual_executor import ManualExecutor
+from barnabas.wire.records.batch import read_header
+from tests.unit.broker.log.conftest import TOPIC_PARTITION, started
 
 SEGMENTS = 5
 
@@ -144,6 +147,37 @@ def test_the_empty_active_segment_stays(fill):
     assert [each.kept_by for each in standings(log, 5, 99_000_000)] == ["active"]
 
 
+@pytest.mark.parametrize(("policy", "kept"), [("delete", []), ("compact", [3, 4])])
+def test_a_log_is_not_changed_before_its_partition_is_known(make_manager, make_batch, clock, policy, kept):
+    """Until then, its topic's settings are unknown, too: the defaults may be the wrong ones."""
+    settings = {
+        "log.cleanup.policy": policy,
+        "log.cleaner.min.cleanable.ratio": "0",
+        "log.retention.ms": "1000",
+        "log.segment.bytes": str(len(make_batch())),
+    }
+    known = {TOPIC_PARTITION: SEGMENTS}
+    manager = started(make_manager(settings), lambda: known)
+    log = manager.get_or_create(TOPIC_PARTITION).value
+    for _ in range(SEGMENTS):
+        log.append(make_batch(), 0)
+    asyncio.run(manager.close())
+
+    def offsets():
+        log = manager.get(TOPIC_PARTITION)
+        return [read_header(batch).base_offset for batch in log.batches(log.log_start_offset, log.log_end_offset)]
+
+    known.clear()
+    manager = started(make_manager(settings), lambda: known)
+    assert manager.checkpointed_high_watermark(TOPIC_PARTITION) == SEGMENTS
+    clock.advance(600_000)
+    assert offsets() == list(range(SEGMENTS))
+
+    known[TOPIC_PARTITION] = SEGMENTS
+    clock.advance(600_000)
+    assert offsets() == kept
+
+
 class TestFilesFollow:
     """The log changes at once, its files when the executor comes to it."""
 
@@ -205,3 +239,21 @@ class TestFilesFollow:
         executor.run_all()
         assert bases(short) == [0]
         assert apply_retention(short, 2, now_ms=9_000) == 0
+
+    @pytest.mark.parametrize(
+        ("is_appending", "left", "removed"), [(False, [11], [0, 5, 10]), (True, [10], [0, 5])], ids=["quiet", "busy"]
+    )
+    def test_closed_segments_are_deleted_also_if_the_active_one_is_appended_to(
+        self, executor, open_partition_log, make_batch, is_appending, left, removed
+    ):
+        log = open_partition_log(segment_bytes=5 * len(make_batch()), retention_ms=1000)
+        for _ in range(11):
+            log.append(make_batch(timestamp_ms=0), 0)
+            executor.run_all()
+        told = []
+        apply_retention(log, 11, 9_000, lambda of, going: told.extend(each.base_offset for each in going))
+        assert bases(log) == [10]
+        if is_appending:
+            log.append(make_batch(timestamp_ms=0), 0)
+        executor.run_all()
+        assert (bases(log), told) == (left, removed)

@@ -83,6 +83,32 @@ class TestLastStableOffset:
         log.note_high_watermark(5)
         assert log.first_unstable_offset == 2
 
+    def test_of_overlapping_ones_the_earliest_that_is_not_replicated_counts(self, log, write, end):
+        for producer_id in (1, 2, 3, 4):
+            write(log, producer_id)
+        for producer_id in (3, 2, 4, 1):
+            commit(end, log, producer_id)
+        write(log, 5)
+        commit(end, log, 5)
+        unstable = []
+        for high_watermark in range(4, 11):
+            log.note_high_watermark(high_watermark)
+            unstable.append(log.first_unstable_offset)
+        assert unstable == [0, 0, 0, 0, 8, 8, NEVER_OFFSET]
+
+    def test_a_long_one_that_ends_last_keeps_later_ones_unstable(self, log, write, end):
+        write(log, 1)
+        write(log, 2)
+        commit(end, log, 1)
+        write(log, 3)
+        commit(end, log, 3)
+        commit(end, log, 2)
+        unstable = []
+        for high_watermark in range(2, 7):
+            log.note_high_watermark(high_watermark)
+            unstable.append(log.first_unstable_offset)
+        assert unstable == [0, 1, 1, 1, NEVER_OFFSET]
+
     def test_it_is_never_below_the_log_start(self, log, make_batch, write):
         write(log, 7)
         log.append(make_batch(5), 0)

@@ -106,6 +106,26 @@ def test_what_a_coordinator_will_end_is_not_warned_of(start, make_batch, disk, c
     assert "more producers" not in said[0]
 
 
+@pytest.mark.parametrize(
+    ("state_partition_count", "hosted_count", "warns"),
+    [(0, 0, True), (1, 1, True), (2, 1, False), (1, 0, False)],
+)
+def test_a_broker_without_all_logs_of_the_coordinators_calls_no_transaction_hanging(
+    start, make_manager, make_batch, disk, caplog, state_partition_count, hosted_count, warns
+):
+    caplog.set_level(logging.INFO)
+    manager = start()
+    for partition in range(hosted_count):
+        make(manager, "__transaction_state", partition)
+    begin(make(manager, "t"), make_batch, 40)
+    disk.kill()
+    manager = make_manager(read_coordinated=coordinated_transactions)
+    asyncio.run(manager.lock())
+    asyncio.run(manager.load("abc", 1, state_partition_count))
+    assert any("no coordinator knows it" in line for line in warnings(caplog)) == warns
+    assert ("1 partitions have open transactions: `barnabas transactions hanging`" in caplog.text) != warns
+
+
 def test_the_lines_are_bounded(start, make_batch, caplog):
     manager = start()
     for partition in range(MOST_WARNINGS + 5):

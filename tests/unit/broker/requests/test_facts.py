@@ -142,6 +142,26 @@ def test_of_what_one_names_one_is_told_what_one_may_see(asked: Asked) -> None:
     assert asked.ask("requests", ["app"]).error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
 
+def test_commits_for_topics_that_one_may_not_see_are_omitted(asked: Asked) -> None:
+    group = Group("her-group", GroupSettings())
+    group.offsets = {TopicPartition(topic, 0): CommittedOffset(5) for topic in ("her-topic", "secret")}
+    asked.services.groups = SimpleNamespace(groups=[group], describe=lambda group_id: (ErrorCode.NONE, group))
+    (row,) = asked.told("groups")["groups"]
+    assert [each["topic"] for each in row["commits"]] == ["her-topic", "secret"]
+    asked.services.authorizer = MayDescribe()
+    told = asked.told("groups", ["her-group"])
+    assert [each["topic"] for each in told["groups"][0]["commits"]] == ["her-topic"]
+    assert told["left_out"] == 1
+    assert asked.services.authorizer.denied == []
+
+
+def test_segments_tell_neither_settings_nor_directories(asked: Asked) -> None:
+    asked.data_path.create("her-topic")
+    asked.services.authorizer = MayDescribe()
+    (row,) = asked.told("segments", ["her-topic"])["segments"]
+    assert not {"settings", "directory"} & row.keys()
+
+
 def test_ends_of_what_is_led_here(asked: Asked) -> None:
     asked.data_path.create("led")
     asked.data_path.follow("followed")
@@ -187,7 +207,7 @@ def test_a_group_that_has_committed_for_very_many_partitions_leaves_others_their
     group.offsets = {TopicPartition("t", index): CommittedOffset(index) for index in range(500)}
     services = SimpleNamespace(groups=SimpleNamespace(describe=lambda group_id: (ErrorCode.NONE, group)))
     question: Any = SimpleNamespace(
-        ctx=SimpleNamespace(services=services),
+        ctx=SimpleNamespace(services=services, may_unlogged=lambda *right: True),
         names=frozenset({"g"}),
         diagnostics=DiagnosticStore(1 << 20, 0),
         since_ms=-1,

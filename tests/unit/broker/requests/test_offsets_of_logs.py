@@ -80,23 +80,16 @@ def test_refusals_of_list_offsets(path):
     assert path.list_offsets("t", LATEST).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-def test_a_partition_that_is_named_twice_is_refused(path):
+@pytest.mark.parametrize("version", [0, 1, 5])
+def test_a_partition_that_is_named_twice_is_refused(path, version):
     wanted = [ListOffsetsPartition(index, timestamp=LATEST) for index in (0, 0, 1)]
     request = ListOffsetsRequest(-1, 0, [ListOffsetsTopic("t", wanted)])
-    answered = path.call(list_offsets.HANDLER, 5, request).topics[0].partitions
+    answered = path.call(list_offsets.HANDLER, version, request).topics[0].partitions
     assert [each.error_code for each in answered] == [
         ErrorCode.INVALID_REQUEST,
         ErrorCode.INVALID_REQUEST,
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ]
-
-
-def test_version_0_answers_a_partition_as_often_as_it_is_named(path):
-    """As in Kafka 2.7.2, whose `handleListOffsetRequestV0` does not look at `duplicatePartitions`."""
-    wanted = [ListOffsetsPartition(0, timestamp=LATEST, max_num_offsets=1) for _ in range(2)]
-    request = ListOffsetsRequest(-1, 0, [ListOffsetsTopic("t", wanted)])
-    answered = path.call(list_offsets.HANDLER, 0, request).topics[0].partitions
-    assert [(each.error_code, each.old_style_offsets) for each in answered] == [(0, [path.log("t").log_end_offset])] * 2
 
 
 def test_of_an_epoch_that_is_asked_for_twice_the_later_counts(path):

@@ -13,7 +13,14 @@ from barnabas.broker.net.framing import READ_AHEAD_BYTES
 from barnabas.broker.quotas.bucket import Windows
 from barnabas.broker.quotas.manager import Quotas
 from barnabas.broker.requests.fetches.sizes import answer_bytes
-from barnabas.broker.requests.handlers import create_partitions, create_topics, delete_topics, fetch, produce
+from barnabas.broker.requests.handlers import (
+    create_partitions,
+    create_topics,
+    delete_topics,
+    fetch,
+    produce,
+    update_metadata,
+)
 from barnabas.broker.requests.handlers.api_versions import HANDLER as API_VERSIONS
 from barnabas.broker.requests.handlers.api_versions import unsupported_version
 from barnabas.broker.requests.metering import meter
@@ -29,6 +36,11 @@ from barnabas.wire.protocol.messages.fetch import (
     PartitionData,
 )
 from barnabas.wire.protocol.messages.heartbeat import HeartbeatResponse
+from barnabas.wire.protocol.messages.update_metadata import (
+    UpdateMetadataPartitionState2,
+    UpdateMetadataRequest,
+    UpdateMetadataTopicState,
+)
 from barnabas.wire.protocol.wire import WireBuffer
 from barnabas.wire.quotas.entities import DEFAULT, Entity
 from barnabas.wire.quotas.limits import QuotaKind
@@ -534,6 +546,42 @@ async def test_a_produce_without_answer_is_not_held_for_its_time(connect, /, dat
     await turns()
     assert data_path.log("t").log_end_offset == 2
     assert quotas.throttled_connection_counts == [0, 0, 0, 0]
+
+
+def update_metadata_frame(partition_count: int) -> bytes:
+    states = [UpdateMetadataPartitionState2(index, 1, 2, 1, [2], 1, [2]) for index in range(partition_count)]
+    return header(6, 5) + encoded(UpdateMetadataRequest(2, 1, topic_states=[UpdateMetadataTopicState("u", states)]), 5)
+
+
+def fetch_frame(replica_id: int, partition_count: int = 1) -> bytes:
+    partitions = [conftest.wanted(partition=index) for index in range(partition_count)]
+    return header(1, 11) + encoded(conftest.fetch_request(*partitions, replica_id=replica_id), 11)
+
+
+@pytest.mark.parametrize(
+    ("frame", "may_control", "waits"),
+    [
+        pytest.param(update_metadata_frame(1), True, False, id="UpdateMetadata"),
+        pytest.param(update_metadata_frame(600), True, False, id="too large to be decoded at once"),
+        pytest.param(update_metadata_frame(1), False, True, id="UpdateMetadata without ClusterAction"),
+        pytest.param(fetch_frame(3), True, False, id="Fetch of a follower"),
+        pytest.param(fetch_frame(7), True, True, id="Fetch of no replica"),
+        pytest.param(fetch_frame(-1), True, True, id="Fetch of a consumer"),
+        pytest.param(fetch_frame(-1, 600), True, True, id="Fetch of a consumer, too large to be decoded at once"),
+    ],
+)
+async def test_a_brokers_first_request_does_not_wait_for_the_time_of_others(
+    connect, /, data_path, quotas, frame, may_control, waits
+):
+    assigned(data_path, 1, 3)
+    if not may_control:
+        data_path.services.authorizer = NoRights()
+    quotas.set_override(Entity(DEFAULT, None), QuotaKind.REQUEST, 1)
+    quotas.bucket(QuotaKind.REQUEST, USER, "another client", 0).record(0, 100)
+    wire = connect(update_metadata.HANDLER, fetch.HANDLER, most_elements=1_000)
+    await wire.send(frame)
+    await turns()
+    assert quotas.throttled_connection_counts == [0, 0, int(waits), 0]
 
 
 class NoRights(AllowAll):

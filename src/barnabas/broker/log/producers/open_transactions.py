@@ -3,7 +3,7 @@
 If a transaction is open when a log is opened, its coordinator finds it in `__transaction_state` and ends it: it resends
 decided outcomes, and aborts transactions that exceed their timeout. A transaction without a record there is hanging: it
 stays open permanently. Each start logs it, because its only other symptom is that read_committed consumers wait as if
-nothing had been written.
+nothing had been written. A broker that hosts only some partitions of `__transaction_state` cannot recognise it.
 
 Source: KIP-98; semantics facts, Fetch, last stable offset.
 """
@@ -88,6 +88,7 @@ Coordinated: TypeAlias = Container[tuple[int, TopicPartition]]
 def warn_of_open_transactions(
     logs: Mapping[TopicPartition, "PartitionLog"],
     read_coordinated: Callable[[Sequence["PartitionLog"]], Coordinated],
+    state_partition_count: int,
 ) -> None:
     """Log a line for each partition with hanging transactions, and one line for those above `MOST_WARNINGS`.
 
@@ -96,11 +97,20 @@ def warn_of_open_transactions(
     Args:
         logs: All logs.
         read_coordinated: Reads the logs of `__transaction_state`; not called if no transaction is open.
+        state_partition_count: Number of partitions of `__transaction_state` in the cluster; 0 if it does not exist.
     """
     affected = [log for log in logs.values() if any(True for _ in log.producers.open_transactions())]
     if not affected:
         return
-    coordinated = read_coordinated([log for key, log in logs.items() if key.topic == TRANSACTION_STATE_TOPIC])
+    state_logs = [log for key, log in logs.items() if key.topic == TRANSACTION_STATE_TOPIC]
+    if len(state_logs) < state_partition_count:
+        _logger.info(
+            "%d partitions have open transactions: `barnabas transactions hanging` lists those that no coordinator "
+            "will end",
+            len(affected),
+        )
+        return
+    coordinated = read_coordinated(state_logs)
     hanging = []
     for log in sorted(affected, key=lambda log: log.topic_partition):
         left = [each for each in open_transactions(log) if (each.producer_id, log.topic_partition) not in coordinated]

@@ -86,7 +86,8 @@ def decode_snapshot(data: bytes) -> ProducerState:
         if last_offset != NO_OFFSET and last_sequence != NO_SEQUENCE:
             first_sequence = (last_sequence - delta) & _SEQUENCE_MASK
             batches.append(ProducerBatch(first_sequence, last_sequence, last_offset, delta, timestamp_ms))
-        state.put(producer_id, ProducerEntry(epoch, batches, timestamp_ms, coordinator_epoch, first_offset))
+        entry = ProducerEntry(epoch, batches, timestamp_ms, coordinator_epoch, first_offset, last_offset)
+        state.put(producer_id, entry)
     return state
 
 

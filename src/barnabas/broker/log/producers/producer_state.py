@@ -5,13 +5,14 @@ Invariants:
     - `check` and `check_own` change nothing; `update` and `end_transaction` are called once the batch is in the log,
       and for every batch that is replayed;
     - at most `MOST_PRODUCERS` producers without open transactions are remembered. Those with the lowest last offsets
-      are evicted; timestamps do not matter, because clients choose them. An evicted producer may continue like an
-      expired one; only its duplicates are not detected;
+      (of data or markers) are evicted; timestamps do not matter, because clients choose them. An evicted producer may
+      continue like an expired one; only its duplicates are not detected;
     - a transaction is unstable from its first offset on until its marker is below the high watermark.
 
 Source: KIP-98, KIP-185; semantics facts, Produce, idempotence; Fetch, last stable offset.
 """
 
+from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -56,9 +57,17 @@ class ProducerEntry:
         last_timestamp_ms: Timestamp of the last batch or marker.
         coordinator_epoch: Coordinator epoch of the last marker; -1 if none.
         transaction_first_offset: First offset of its open transaction; -1 if none.
+        last_offset: Last offset of its last batch or marker; -1 if unknown: snapshots do not contain that of a marker.
     """
 
-    __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp_ms", "transaction_first_offset")
+    __slots__ = (
+        "batches",
+        "coordinator_epoch",
+        "epoch",
+        "last_offset",
+        "last_timestamp_ms",
+        "transaction_first_offset",
+    )
 
     def __init__(
         self,
@@ -67,12 +76,14 @@ class ProducerEntry:
         last_timestamp_ms: int = -1,
         coordinator_epoch: int = NO_EPOCH,
         transaction_first_offset: int = NO_OFFSET,
+        last_offset: int = NO_OFFSET,
     ) -> None:
         self.epoch = epoch
         self.batches: list[ProducerBatch] = [] if batches is None else batches
         self.last_timestamp_ms = last_timestamp_ms
         self.coordinator_epoch = coordinator_epoch
         self.transaction_first_offset = transaction_first_offset
+        self.last_offset = last_offset
 
     @property
     def last_sequence(self) -> int:
@@ -93,8 +104,9 @@ class ProducerState:
         self._entries: dict[int, ProducerEntry] = {}
         # First offset of each open transaction, ascending, with its producer id.
         self._open: dict[int, int] = {}
-        # First and last offset of the transactions that ended and are not known to be replicated.
-        self._unreplicated: dict[int, int] = {}
+        # First and last offset of the transactions that ended and are not known to be replicated, both ascending.
+        # Without those that began after one that ended later: they never decide.
+        self._unreplicated: deque[tuple[int, int]] = deque()
         self.first_unstable_offset = NEVER_OFFSET
 
     def __len__(self) -> int:
@@ -185,10 +197,9 @@ class ProducerState:
             entry.epoch = header.producer_epoch
             entry.batches = []
         delta = header.last_offset_delta
+        entry.last_offset = last_offset = base_offset + delta
         batches = entry.batches
-        batches.append(
-            ProducerBatch(header.base_sequence, header.last_sequence, base_offset + delta, delta, timestamp_ms)
-        )
+        batches.append(ProducerBatch(header.base_sequence, header.last_sequence, last_offset, delta, timestamp_ms))
         if len(batches) > REMEMBERED_BATCHES:
             del batches[0]
         entry.last_timestamp_ms = timestamp_ms
@@ -200,7 +211,7 @@ class ProducerState:
     def _add(self, producer_id: int) -> ProducerEntry:
         if len(self._entries) - len(self._open) >= MOST_PRODUCERS:
             idle = {
-                known: entry.batches[-1].last_offset if entry.batches else NO_OFFSET
+                known: entry.last_offset
                 for known, entry in self._entries.items()
                 if entry.transaction_first_offset == NO_OFFSET
             }
@@ -228,11 +239,14 @@ class ProducerState:
         first_offset = entry.transaction_first_offset
         entry.transaction_first_offset = NO_OFFSET
         entry.coordinator_epoch = marker.coordinator_epoch
+        entry.last_offset = base_offset
         entry.last_timestamp_ms = header.max_timestamp_ms
         if first_offset == NO_OFFSET:
             return None
         self._open.pop(first_offset, None)
-        self._unreplicated[first_offset] = base_offset
+        while self._unreplicated and self._unreplicated[-1][0] > first_offset:
+            self._unreplicated.pop()
+        self._unreplicated.append((first_offset, base_offset))
         self._find_first_unstable()
         if marker.marker_type is MarkerType.COMMIT:
             return None
@@ -243,13 +257,13 @@ class ProducerState:
     def note_replicated(self, end_offset: int) -> None:
         """Note that transactions with markers below `end_offset` (high watermark or log start) are stable."""
         if self._unreplicated:
-            self._unreplicated = {first: last for first, last in self._unreplicated.items() if last >= end_offset}
+            while self._unreplicated and self._unreplicated[0][1] < end_offset:
+                self._unreplicated.popleft()
             self._find_first_unstable()
 
     def _find_first_unstable(self) -> None:
-        self.first_unstable_offset = min(
-            next(iter(self._open), NEVER_OFFSET), min(self._unreplicated, default=NEVER_OFFSET)
-        )
+        first_unreplicated = self._unreplicated[0][0] if self._unreplicated else NEVER_OFFSET
+        self.first_unstable_offset = min(next(iter(self._open), NEVER_OFFSET), first_unreplicated)
 
     def remove_expired(self, oldest_ms: int) -> None:
         """Remove the producers that wrote nothing after `oldest_ms` and have no open transaction."""

@@ -496,17 +496,22 @@ class Segment:
 
         Raises:
             CorruptRecordsError: While iterating: a header is invalid, or its offset cannot be in this segment after
-                the previous one. A batch's CRC does not cover its base offset.
+                the previous one (a batch's CRC does not cover its base offset), or the file ends within a batch.
         """
         next_offset, most_offset = self.base_offset, self.base_offset + MAX_RELATIVE_OFFSET
-        for found in read_headers(self.file, position, self.size):
-            last_offset = found[1].last_offset
+        size = self.size
+        for found in read_headers(self.file, position, size):
+            position, header = found
+            last_offset = header.last_offset
             if not next_offset <= last_offset <= most_offset:
                 raise CorruptRecordsError(
-                    f"{self.path}: offset {last_offset} at position {found[0]}, expected {next_offset} to {most_offset}"
+                    f"{self.path}: offset {last_offset} at position {position}, expected {next_offset} to {most_offset}"
                 )
             yield found
             next_offset = last_offset + 1
+            position += header.size_in_bytes
+        if position < size:
+            raise CorruptRecordsError(f"{self.path} ends within the batch at position {position}")
 
     def persistence(self) -> Callable[[], None]:
         """Return a function that writes the current entries of the indexes to their files, for the log's disk work."""

@@ -24,7 +24,7 @@ from barnabas.broker.log.environment import LogEnvironment
 from barnabas.broker.log.leader_epochs import LeaderEpochs
 from barnabas.broker.log.log_components import LogComponents
 from barnabas.broker.log.partition_log import PartitionLog
-from barnabas.broker.log.producers.producer_replay import load_producers, rebuild_transactions
+from barnabas.broker.log.producers.producer_replay import MOST_REPLAYED_OFFSETS, load_producers, rebuild_transactions
 from barnabas.broker.log.producers.producer_snapshot import ProducerSnapshots
 from barnabas.broker.log.producers.producer_state import ProducerState
 from barnabas.broker.log.segments.batch_reader import read_batches, read_headers
@@ -76,6 +76,7 @@ def open_log(
     epochs = LeaderEpochs(env.files, directory)
     snapshots = ProducerSnapshots(env.files, directory, found.snapshot_offsets)
     segments = found.segments
+    is_old_format = message_magic(config.message_format_version) < MAGIC
     # differs from Kafka (epochs-torn): in Kafka, a torn or missing leader-epoch-checkpoint is an error.
     # Without known epochs, all segments are read again to rebuild them.
     if was_clean:
@@ -83,7 +84,7 @@ def open_log(
         knows_epochs = epochs.load_after_clean_stop()
     else:
         on_disk_count = _first_unflushed(segments, recovery_point)
-        knows_epochs = message_magic(config.message_format_version) < MAGIC or epochs.load_after_crash()
+        knows_epochs = is_old_format or epochs.load_after_crash()
         if on_disk_count:
             # This segment may have been rolled just before the crash, without its last time index entry.
             segments[on_disk_count - 1].complete_times()
@@ -109,12 +110,15 @@ def open_log(
 
     # No damage was found, and nothing was written.
     is_as_closed = was_clean and segments is found.segments and not found.damaged and epochs.entries == known_epochs
-    if was_clean and not snapshots.offsets:
+    known_snapshots = snapshots.offsets
+    if not known_snapshots and (was_clean or is_old_format):
+        # A log from Kafka before 0.11, without producers. As in Kafka, a snapshot saves later starts reading it all.
         producers = ProducerState()
+        if log_end_offset - log_start_offset > MOST_REPLAYED_OFFSETS:
+            snapshots.take(log_end_offset, producers)
     else:
-        known_snapshots = snapshots.offsets
         producers = load_producers(env, segments, snapshots, log_start_offset, log_end_offset)
-        is_as_closed = is_as_closed and snapshots.offsets == known_snapshots
+    is_as_closed = is_as_closed and snapshots.offsets == known_snapshots
     for segment in segments[:-1]:
         # Rebuilt ones would stay in memory even if nobody reads the segment.
         segment.release_indexes()

@@ -32,7 +32,6 @@ logger = logging.getLogger(__name__)
 
 LATEST = -1
 EARLIEST = -2
-_VERSION_OF_SEGMENTS = 0
 _FIRST_VERSION_WITH_LEADER_EPOCH = 4
 _FIRST_VERSION_WITH_NOT_AVAILABLE = 5
 _CONSUMER = -1
@@ -45,13 +44,15 @@ _MOST_COLD_READS = 8
 
 @in_slices
 def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> Steps[ListOffsetsResponse]:
-    """Look up each partition's offset; a repeated partition is refused, except in version 0."""
+    """Look up each partition's offset; a repeated partition is refused."""
+    # differs from Kafka (list-offsets-twice): Kafka answers repetitions in version 0. Each would read the times of all
+    # segments from the disk.
     named: set[tuple[str, int]] = set()
     named_twice: set[tuple[str, int]] = set()
     for topic in request.topics:
         for wanted in topic.partitions:
             key = (topic.name, wanted.partition_index)
-            if key in named and ctx.api_version > _VERSION_OF_SEGMENTS:
+            if key in named:
                 named_twice.add(key)
             named.add(key)
             if ctx.is_large:
