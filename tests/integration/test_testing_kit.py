@@ -17,7 +17,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from barnabas.core.errors import StartupError
-from barnabas.testing import Broker
+from barnabas.testing import Broker, ErrorCode
 from tests.patience import PATIENCE_S, until
 
 pytest_plugins = "pytester"
@@ -94,6 +94,23 @@ def test_a_broker_comes_back_on_its_port_with_its_data(end: Callable[[Broker], N
         produce(broker, b"two")
         broker.restart()
         assert consume(broker, 2) == [b"one", b"two"]
+
+
+def test_a_paused_broker_keeps_no_test_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Broker() as broker:
+        with broker.on("Produce").fail(ErrorCode.NOT_LEADER_OR_FOLLOWER) as failed:
+            broker.pause()
+            monkeypatch.setattr("barnabas.testing.control._ANSWER_S", 0.2)
+            for ask in (broker.on("Fetch").watch, broker.stalls_of_late_ms):
+                with pytest.raises(RuntimeError, match="paused"):
+                    ask()
+        broker.resume()
+        produce(broker, b"one")
+        assert failed.count == 0
+        broker.pause()
+        broker.restart()
+        assert "stopping: SIGTERM" in broker.log_text()
+        assert consume(broker, 1) == [b"one"]
 
 
 def test_settings_reach_the_broker() -> None:

@@ -25,6 +25,9 @@ ChangeAnswer: TypeAlias = Callable[[Any, ReceivedRequest], Message | None]
 _READ_BYTES = 65_536
 _PROCESS_SHIFT = 40
 _AS_IT_CAME = Verdict()
+# How long to wait for the broker, which may be paused.
+_ANSWER_S = 10.0
+_NO_ANSWER = "the broker does not answer: is it paused or starting, or does a function of a test still run?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +136,17 @@ class Control:
 
         Raises:
             ValueError: The broker does not serve the API.
+            RuntimeError: The broker does not answer, for example because it is paused.
         """
         with self.changed:
             self._takers.append(taker)
-        if int(taker.api) in self._tell():
+        not_served = self._tell()
+        if not_served is None:
+            with self.changed:
+                self._takers.remove(taker)
+            self._send_watch()
+            raise RuntimeError(_NO_ANSWER)
+        if int(taker.api) in not_served:
             self.remove(taker)
             raise ValueError(f"the broker does not serve {api_name(taker.api)}")
 
@@ -146,6 +156,7 @@ class Control:
             if taker not in self._takers:
                 return
             self._takers.remove(taker)
+        # A paused broker reads the list when it resumes.
         self._tell()
 
     def say(self, number: int, verdict: Verdict, changed_request: WireBuffer | None = None) -> None:
@@ -161,7 +172,7 @@ class Control:
         """Return the longest stalls of the broker's event loop since the last call, and those caused by computation.
 
         Raises:
-            RuntimeError: The broker is not running.
+            RuntimeError: The broker is not running, or does not answer.
         """
         with self._sending:
             with self.changed:
@@ -169,7 +180,8 @@ class Control:
                 self._asks_for_stalls = True
             self._send({"op": "stalls", "id": 0})
         with self.changed:
-            self.changed.wait_for(lambda: not self._asks_for_stalls or self._socket is None)
+            if not self.changed.wait_for(lambda: not self._asks_for_stalls or self._socket is None, _ANSWER_S):
+                raise RuntimeError(_NO_ANSWER)
             if self._stalls_ms is None:
                 raise RuntimeError("the broker is not running")
             return self._stalls_ms
@@ -180,14 +192,15 @@ class Control:
             if process == self._process_count:
                 self._send({**fields, "id": request_id}, body or b"")
 
-    def _tell(self) -> list[int]:
-        """Send the list of watched APIs and wait for the answer; return the APIs that the broker does not serve."""
+    def _tell(self) -> list[int] | None:
+        """Send the list of watched APIs; return the APIs that the broker does not serve, None if it does not answer."""
         watch_id = self._send_watch()
         if threading.current_thread() is self._thread:
             # Called by a function of the test, in the thread that would read the answer: it is read later.
             return []
         with self.changed:
-            self.changed.wait_for(lambda: self._heard_id >= watch_id or self._socket is None)
+            if not self.changed.wait_for(lambda: self._heard_id >= watch_id or self._socket is None, _ANSWER_S):
+                return None
             return [] if self._socket is None else self._not_served
 
     def _send_watch(self) -> int:

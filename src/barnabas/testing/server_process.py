@@ -325,6 +325,8 @@ class _Process:
         """Send the signal and wait; kill a process that does not end."""
         assert self._popen is not None
         self._popen.send_signal(signal_number)
+        # A paused process would not receive it.
+        self._popen.send_signal(signal.SIGCONT)
         if not self.wait(_STOP_TIMEOUT_S):
             self._popen.kill()
             self._thread.join()
