@@ -127,6 +127,7 @@ def test_many_refused_lines_are_one_error(server):
         ["produce", "--topic", "t"],
         ["configs", "--describe", "--entity-type", "topics"],
         ["transactions", "hanging"],
+        ["explain"],
     ],
     ids=lambda arguments: arguments[0],
 )
@@ -153,6 +154,20 @@ def test_ctrl_c_while_a_broker_says_nothing(arguments):
     assert process.returncode in (1, 130, -signal.SIGINT)
     assert "Traceback" not in errors
     assert "no answer" not in errors
+
+
+@pytest.mark.parametrize("arguments", [("quotas", "top"), ("explain", "--watch")], ids=" ".join)
+def test_what_repeats_ends_at_the_first_ctrl_c_although_a_broker_says_nothing(arguments):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        command = [*BARNABAS, *arguments, "--bootstrap-server", f"127.0.0.1:{listener.getsockname()[1]}"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+            listener.settimeout(PATIENCE_S)
+            connection, _ = listener.accept()
+            with connection:
+                process.send_signal(signal.SIGINT)
+                told, _ = process.communicate(timeout=PATIENCE_S)
+    # After a timeout there would be an answer or an error.
+    assert (process.returncode, told) == (0, b"")
 
 
 @pytest.mark.parametrize(

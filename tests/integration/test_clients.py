@@ -29,7 +29,7 @@ def topic(request):
 
 async def read_all(pool, partitions, count):
     consumer = Consumer(pool)
-    await consumer.seek_to_beginning(partitions)
+    consumer.seek(partitions, EARLIEST)
     records = []
     while len(records) < count:
         fetched = await consumer.poll(10_000)

@@ -8,7 +8,9 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from kazoo.client import KazooClient
 
-from barnabas.testing import Broker
+from barnabas.core.error_code import ErrorCode
+from barnabas.testing import Broker, ReceivedRequest
+from barnabas.wire.protocol.messages.metadata import MetadataResponse
 from tests import commands
 from tests.clusters import registry_broker
 from tests.patience import PATIENCE_S
@@ -81,6 +83,21 @@ def test_a_group_is_shown_with_its_owners_and_lag(cluster: Cluster) -> None:
         cluster.client.delete(consumer)
         cluster.client.delete(owner)
     assert "Empty" in cluster.groups("--describe", "--group", "shown", "--state")
+
+
+def test_a_partition_without_a_leader_has_no_end(cluster: Cluster) -> None:
+    def lose(answer: MetadataResponse, request: ReceivedRequest) -> None:
+        for topic in answer.topics:
+            for each in topic.partitions:
+                if each.partition_index == 1:
+                    each.error_code, each.leader_id, each.isr_nodes = ErrorCode.LEADER_NOT_AVAILABLE, -1, []
+
+    cluster.commit("offline", {0: 4, 1: 10})
+    with cluster.broker.on("Metadata").change_answer(lose):
+        rows = cluster.rows("--group", "offline")
+    assert [rows[index]["current_offset"] for index in range(3)] == [4, 10, None]
+    assert [rows[index]["log_end_offset"] for index in range(3)] == [10, None, 10]
+    assert [rows[index]["lag"] for index in range(3)] == [6, None, None]
 
 
 def test_a_reset_is_refused_while_consumers_live_and_says_who(cluster: Cluster) -> None:

@@ -15,22 +15,26 @@ from barnabas.cli.options import (
     DEFAULT_SERVER,
     BootstrapServer,
     Option,
+    comes_first,
     flag,
     paragraphs,
     parse_flag,
     parse_pairs,
     run_async,
     stop_on_signals,
+    unless_stopped,
 )
 from barnabas.cli.output import Bar, data_writer, note, progress
 from barnabas.cli.topics import name_matcher
 from barnabas.clients import Admin, Consumer, GroupMember, Pool
+from barnabas.clients.admin_calls import EARLIEST, LATEST
 from barnabas.clients.consumer import Fetched
 from barnabas.clients.pool import RETRY_BACKOFF_MS, check_topic
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.peer_text import to_json
 from barnabas.core.types import TopicPartition
+from barnabas.explain.formatting import listed
 from barnabas.wire.records.record import Record
 
 HELP = paragraphs(
@@ -57,12 +61,13 @@ Examples:
 
 _COMMIT_INTERVAL_MS = 5_000
 _POLL_MS = 500
-# How long a stopped command waits for the reader of its output.
+# How long a stopped command waits for the reader of its output, and for each of its last requests to the group.
 _STALLED_S = 5
 _Topics = dict[str, list[TopicPartition]]
 _ISOLATION_LEVELS = {"read_uncommitted": False, "read_committed": True}
 # differs from Kafka (consume-reset-none): `none` is allowed.
 _RESETS = {"earliest": "earliest", "latest": "latest"}
+_PLACES = {"earliest": EARLIEST, "latest": LATEST}
 _DEFAULT_FORMATTER = "kafka.tools.DefaultMessageFormatter"
 # Kafka's formatter classes, and whether they print anything.
 # differs from Kafka (consume-formatters): any Java class, and deserializers.
@@ -197,11 +202,13 @@ def consume(
                 is_read_committed=is_read_committed,
             )
             reader = _Reader(consumer, writer, max_messages, timeout_ms, stopped, asyncio.to_thread)
-            topics = await _topics(Admin(pool), topic, whitelist)
 
             def watching(use: Callable[[_Topics], Awaitable[None]]) -> AbstractAsyncContextManager[None]:
                 return _watching(lambda: _topics(Admin(pool), topic, whitelist), max_age_ms, use)
 
+            topics = await unless_stopped(_topics(Admin(pool), topic, whitelist), stopped)
+            if topics is None:
+                return
             try:
                 # Records printed to the same terminal show the progress.
                 with progress(f"Reading {topic or whitelist}", max_messages, is_wanted=not sys.stdout.isatty()) as bar:
@@ -213,7 +220,6 @@ def consume(
                             session_timeout_ms=session_timeout_ms,
                             rebalance_timeout_ms=rebalance_timeout_ms,
                             heartbeat_interval_ms=heartbeat_interval_ms,
-                            is_read_committed=is_read_committed,
                         )
                         async with watching(lambda found: member.subscribe(list(found))):
                             await reader.read_as_member(member, reset, bar, commit_interval_s if commits else None)
@@ -221,6 +227,8 @@ def consume(
                         await _seek(consumer, topics, partition, offset or reset)
                         async with watching(lambda found: _seek(consumer, found, partition, offset or reset)):
                             await reader.read(bar)
+                if consumer.sought and reader.count != max_messages:
+                    note(f"Not read, because their leaders have not answered yet: {listed(sorted(consumer.sought))}")
             finally:
                 if reader.is_printing:
                     note("stopped while printing, because the reader of the output does not read")
@@ -326,13 +334,8 @@ async def _seek(consumer: Consumer, topics: _Topics, partition: int | None, offs
         raise BarnabasError(
             f"partition {partition} does not exist: topic {name} has {len(topics[name])}, counted from 0"
         )
-    new = [part for part in partitions if part not in consumer.positions]
-    if offset == "earliest":
-        await consumer.seek_to_beginning(new)
-    elif offset == "latest":
-        await consumer.seek_to_end(new)
-    else:
-        consumer.positions |= dict.fromkeys(new, int(offset))
+    new = [part for part in partitions if part not in consumer.positions and part not in consumer.sought]
+    consumer.seek(new, _PLACES[offset] if offset in _PLACES else int(offset))
 
 
 class _Reader:
@@ -366,7 +369,6 @@ class _Reader:
         self._last_record = 0.0
 
     def _start_timeout(self) -> None:
-        """Start the timeout with the first read, which may come long after the start of the command."""
         self._last_record = asyncio.get_running_loop().time()
 
     async def read(self, bar: Bar) -> None:
@@ -391,13 +393,19 @@ class _Reader:
             while not self._is_done():
                 if member.needs_rejoin:
                     member.raise_failure()
-                    await _commit(member, positions)
-                    join = loop.create_task(member.join(reset))
-                    if not await self._finishes(join):
+                    await self._commit(member, positions)
+                    joined = await unless_stopped(member.join(None), self._stopped)
+                    if joined is None:
                         return
-                    self.consumer.assign(join.result())
-                    positions = {} if commit_interval_s is None else dict(join.result())
+                    self.consumer.assign(joined)
+                    missing = [each for each in member.assignment if each not in self.consumer.positions]
+                    self.consumer.seek(missing, _PLACES[reset])
+                    positions = {} if commit_interval_s is None else dict(joined)
                 fetched = await self._poll()
+                if commit_interval_s is not None:
+                    # Before these records, which may not get printed.
+                    first_offsets = {each.partition: each.records[0].offset for each in reversed(fetched or [])}
+                    positions = self.consumer.positions | first_offsets
                 if fetched is None:
                     break
                 # Without commits, records that a rebalance leaves unprinted could be skipped.
@@ -408,34 +416,50 @@ class _Reader:
                     positions = printed
                 bar.set(self.count, f"{self.count:,} records")
                 if loop.time() >= next_commit:
-                    await _commit(member, positions)
+                    await self._commit(member, positions)
                     next_commit = loop.time() + (commit_interval_s or 0)
-            await _commit(member, positions)
+            await self._commit(member, positions)
         finally:
             task = asyncio.current_task()
             # A second Ctrl-C cancels the connections, too: leaving would wait for its timeout.
             if task is None or not task.cancelling():
-                await member.leave()
+                leaving = loop.create_task(member.leave())
+                if not await self._ends(leaving):
+                    leaving.cancel()
 
-    async def _finishes(self, task: "asyncio.Task[object]") -> bool:
-        """Wait for a task; cancel it if a signal comes first, and return False."""
-        if await self._comes_first(task):
-            return True
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        return False
+    async def _commit(self, member: GroupMember, offsets: dict[TopicPartition, int]) -> None:
+        """Commit, unless the group has rebalanced: then another member reads these records again.
 
-    async def _comes_first(self, task: "asyncio.Task[object]") -> bool:
-        """Wait for a task or a signal; return whether the task has ended."""
-        stop = asyncio.get_running_loop().create_task(self._stopped.wait())
-        await asyncio.wait([task, stop], return_when=asyncio.FIRST_COMPLETED)
-        stop.cancel()
+        The offset of a deleted topic is not needed, and the broker stores the others. A signal limits the wait for a
+        coordinator.
+        """
+        commit = asyncio.get_running_loop().create_task(member.commit(offsets))
+        if not await self._ends(commit):
+            commit.cancel()
+            note("offsets were not committed: the group's coordinator does not answer")
+            return
+        try:
+            commit.result()
+        except KafkaError as error:
+            if not member.needs_rejoin and error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                raise
+            note(f"offsets were not committed: {error.message}")
+
+    async def _ends(self, task: "asyncio.Task[object]") -> bool:
+        """Wait for a task, after a signal only for a while; return whether it has ended."""
+        if not await comes_first(task, self._stopped):
+            await asyncio.wait([task], timeout=_STALLED_S)
         return task.done()
 
     async def _poll(self) -> Fetched | None:
-        """Return the next records; None: a signal came first, and records below the positions may be missing."""
-        poll = asyncio.get_running_loop().create_task(self.consumer.poll(_POLL_MS))
-        return poll.result() if await self._finishes(poll) else None
+        """Return the next records; None: a signal came first, and no record below the positions is missing."""
+        is_searching = self.consumer.is_searching
+        poll = self.consumer.poll(RETRY_BACKOFF_MS if is_searching else _POLL_MS)
+        fetched = await unless_stopped(poll, self._stopped)
+        if is_searching:
+            # The requests of a search have timeouts of their own.
+            self._start_timeout()
+        return fetched
 
     async def _print(self, fetched: Fetched, member: GroupMember | None = None) -> dict[TopicPartition, int] | None:
         """Print records up to the limit; return the offset after the printed records for each partition.
@@ -454,11 +478,9 @@ class _Reader:
         write = partial(self._write_records, fetched, next_offsets, member)
         printing = asyncio.ensure_future(self._elsewhere(write))
         self.is_printing = True
-        if not await self._comes_first(printing):
-            # The thread stops after the record that it writes.
-            await asyncio.wait([printing], timeout=_STALLED_S)
-            if not printing.done():
-                return None
+        # After a signal, the thread stops after the record that it writes.
+        if not await self._ends(printing):
+            return None
         self.is_printing = False
         printing.result()
         if fetched:
@@ -487,19 +509,6 @@ class _Reader:
         if self._is_over():
             return True
         return self._timeout_s is not None and asyncio.get_running_loop().time() - self._last_record >= self._timeout_s
-
-
-async def _commit(member: GroupMember, offsets: dict[TopicPartition, int]) -> None:
-    """Commit, unless the group has rebalanced: then another member reads these records again.
-
-    The offset of a deleted topic is not needed, and the broker stores the others.
-    """
-    try:
-        await member.commit(offsets)
-    except KafkaError as error:
-        if not member.needs_rejoin and error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            raise
-        note(f"offsets were not committed: {error.message}")
 
 
 class _Writer:

@@ -19,6 +19,7 @@ from barnabas.cli.options import (
     paragraphs,
     run_async,
     stop_on_signals,
+    unless_stopped,
 )
 from barnabas.cli.output import clear_screen, note, print_json, say
 from barnabas.cli.quota_options import ClientId, User
@@ -113,7 +114,9 @@ def explain(
         async with connect(bootstrap_server, settings, AdminCalls) as admin:
             collector = Collector(admin.pool, settings.timeout_ms, scope, since * 60_000)
             while not stopped.is_set():
-                snapshot = await collector.collect(asking.parts, asking.facts)
+                snapshot = await unless_stopped(collector.collect(asking.parts, asking.facts), stopped)
+                if snapshot is None:
+                    return
                 found = asking.rule(snapshot)
                 if as_json:
                     print_json(_as_dict(snapshot, found, question, name))

@@ -229,7 +229,9 @@ async def _rows(admin: ZooKeeperGroupAdmin, group: ConsumerGroup, what: str) -> 
     }
     known = await admin.topics(sorted(topics)) if topics else {}
     there = {TopicPartition(topic, index) for topic, each in known.items() for index in each.partitions}
-    ends = await admin.offsets(there, LATEST)
+    # As `groups --describe` without ZooKeeper: a partition without a leader does not hide the others.
+    led = [each for each in there if known[each.topic].partitions[each.partition].leader_id >= 0]
+    ends = await admin.offsets(led, LATEST)
     rows: list[dict[str, Cell]] = []
     for partition in sorted({*there, *group.offsets, *group.owners}):
         stored, end = group.offsets.get(partition), ends.get(partition)

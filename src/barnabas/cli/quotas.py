@@ -16,6 +16,7 @@ from barnabas.cli.options import (
     paragraphs,
     run_async,
     stop_on_signals,
+    unless_stopped,
 )
 from barnabas.cli.output import note, print_json, say
 from barnabas.cli.quota_options import (
@@ -227,7 +228,9 @@ def top(
         stopped = stop_on_signals()
         async with connect(bootstrap_server, settings, QuotaStateAdmin) as admin:
             while not stopped.is_set():
-                told = await admin.top(seconds)
+                told = await unless_stopped(admin.top(seconds), stopped)
+                if told is None:
+                    return
                 if as_json:
                     print_json(told)
                 else:

@@ -61,7 +61,7 @@ class AdminCalls:
 async def retry(attempt: Callable[[], Awaitable[T]], timeout_ms: int, not_healed: Sequence[ErrorCode] = ()) -> T:
     """Call `attempt` until it succeeds; raise an error that is not in RETRIABLE, or the last one before the timeout.
 
-    UnreachableError (no bootstrap address accepts connections) is raised at once.
+    UnreachableError (no broker has ever answered) is raised at once.
 
     Args:
         timeout_ms: No attempt starts after this time.

@@ -12,7 +12,6 @@ from typing import Final
 
 from barnabas.clients.admin_configs import ConfigAdmin, ConfigResource, ResourceType
 from barnabas.clients.admin_replicas import ReplicaAdmin
-from barnabas.clients.channel import UnreachableError
 from barnabas.clients.cluster_state import Broker, Cluster, Partition
 from barnabas.clients.pool import ClusterMetadata
 from barnabas.core.error_code import ErrorCode
@@ -78,10 +77,9 @@ class ClusterAdmin(ReplicaAdmin, ConfigAdmin):
         return Cluster(metadata.cluster_id, controller_id, {each.broker_id: each for each in brokers}, partitions)
 
     async def _controllers_metadata(self) -> ClusterMetadata:
+        known = await self.pool.metadata([])
         try:
-            channel = await self.pool.controller()
-        except UnreachableError:
-            raise
+            channel = await self.pool.broker(known.controller_id)
         except KafkaError:
             # Without an available controller, another broker's metadata suffices.
             channel = await self.pool.any_broker()

@@ -117,7 +117,8 @@ class ConfigAdmin(AdminCalls):
                 response = await channel.send(request, DescribeConfigsResponse)
                 for result in response.results:
                     resource = ConfigResource(ResourceType(result.resource_type), result.resource_name)
-                    raise_for(result.error_code, result.error_message or f"{resource} does not exist")
+                    message = result.error_message or f"{resource} does not exist"
+                    raise_for(result.error_code, _with_right(result.error_code, message, resource, "DESCRIBE_CONFIGS"))
                     entries = [_entry(config, resource.type) for config in result.configs]
                     found[resource] = sorted(entries)
             return found
@@ -154,7 +155,8 @@ class ConfigAdmin(AdminCalls):
                 response = await channel.send(request, IncrementalAlterConfigsResponse)
                 for result in response.responses:
                     resource = ConfigResource(ResourceType(result.resource_type), result.resource_name)
-                    raise_for(result.error_code, result.error_message or f"settings of {resource} were not changed")
+                    message = result.error_message or f"settings of {resource} were not changed"
+                    raise_for(result.error_code, _with_right(result.error_code, message, resource, "ALTER_CONFIGS"))
 
         await self.retry(attempt, not_healed=_NOT_HEALED)
 
@@ -169,6 +171,15 @@ class ConfigAdmin(AdminCalls):
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"{resource.name} is not a broker id (a whole number)")
             by_channel.setdefault(channel, []).append(resource)
         return by_channel
+
+
+def _with_right(error_code: int, message: str, resource: ConfigResource, right: str) -> str:
+    """Return the message of an error; if it is a missing right, name the right, which Kafka's message does not."""
+    if error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+        return f"the settings of {resource} require the right {right} on the topic"
+    if error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+        return f"the settings of {resource} require the right {right} on the cluster"
+    return message
 
 
 def _entry(config: DescribeConfigsResourceResult, resource_type: ResourceType) -> ConfigEntry:

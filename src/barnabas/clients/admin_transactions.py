@@ -181,9 +181,14 @@ class TransactionAdmin(OffsetAdmin):
             return
         for state in (await self.coordinated()).values():
             if state.producer_id == transaction.producer_id and state.status.is_open:
+                end = (
+                    "writes the missing markers as soon as the partitions accept them"
+                    if state.status.is_decided
+                    else f"ends it after {state.timeout_ms} ms"
+                )
                 raise BarnabasError(
                     f"{transaction} does not hang: it is {state.status.name} for transactional id "
-                    f"{state.transactional_id}, and its coordinator ends it after {state.timeout_ms} ms"
+                    f"{state.transactional_id}, and its coordinator {end}"
                 )
         raise BarnabasError(f"{transaction} has just ended")
 

@@ -3,7 +3,8 @@
 Invariant: records of a partition come in order of offset, each once, from the position on. Control records are never
 returned; with `is_read_committed`, neither are records of open or aborted transactions. Each batch's CRC is checked.
 Each fetch carries the known leader epoch, so that a stale or replaced leader rejects it. Partitions that returned
-records are requested after the others, so that a backlog of one does not delay them.
+records are requested after the others, so that a backlog of one does not delay them. A partition without a leader
+delays no other, not even if its first position is still to be looked up.
 
 Source: protocol guide, Fetch; design page, the consumer; KIP-320; KIP-98 for aborted transactions.
 """
@@ -12,7 +13,8 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from barnabas.clients.admin import EARLIEST, LATEST, Admin
+from barnabas.clients.admin_calls import EARLIEST, LATEST
+from barnabas.clients.admin_offsets import OffsetAdmin
 from barnabas.clients.channel import Channel
 from barnabas.clients.pool import RETRY_BACKOFF_MS, Pool
 from barnabas.core.error_code import RETRIABLE, ErrorCode
@@ -38,15 +40,14 @@ class FetchedBatch(NamedTuple):
 
 Fetched = list[FetchedBatch]
 
-OFFSETS_TIMEOUT_MS = 60_000
-"""Timeout of offset lookups: enough for one broker that does not answer, and a second attempt at another."""
-
 
 class Consumer:
     """Reads from positions that its user sets; `GroupMember` handles groups.
 
     Attributes:
         positions: The offset of the next record to be read, by partition, in the order of the next request.
+        sought: Partitions whose position is still to be looked up: EARLIEST or LATEST.
+        is_searching: Whether leaders and positions are looked up after `assign` or `seek`; False once an attempt fails.
     """
 
     def __init__(
@@ -65,8 +66,11 @@ class Consumer:
         is_read_committed: Read up to the last stable offset, and skip records of aborted transactions.
         """
         self.positions: dict[TopicPartition, int] = {}
+        self.sought: dict[TopicPartition, int] = {}
+        self.is_searching = False
         self._pool = pool
-        self._admin = Admin(pool, OFFSETS_TIMEOUT_MS)
+        # Without retries: `poll` looks up again.
+        self._admin = OffsetAdmin(pool, 0)
         self._reset = auto_offset_reset
         self._fetch_max_wait_ms = fetch_max_wait_ms
         self._fetch_min_bytes = fetch_min_bytes
@@ -75,9 +79,9 @@ class Consumer:
         self._is_read_committed = is_read_committed
         self._polls: dict[Channel, asyncio.Task[FetchResponse]] = {}
         self._asked: dict[Channel, dict[TopicPartition, int]] = {}
-        # One task for each topic whose leaders are requested, and for each leader to which a connection is being
-        # opened. Other partitions are read meanwhile.
-        self._searches: dict[str | int, asyncio.Task[None]] = {}
+        # One task for each topic whose leaders are requested, for each leader to which a connection is being opened,
+        # and for each connection with lookups of positions. Other partitions are read meanwhile.
+        self._searches: dict[str | int | Channel, asyncio.Task[None]] = {}
         self._pauses_until: dict[TopicPartition, float] = {}
         # The error of one partition while others returned records: raised by the next poll.
         self._failure: BarnabasError | None = None
@@ -85,16 +89,20 @@ class Consumer:
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
         """Read only these partitions, from these offsets on."""
         self.positions = dict(positions)
+        self.is_searching = True
+        self.sought.clear()
         self._pauses_until.clear()
         self._failure = None
 
-    async def seek_to_beginning(self, partitions: Iterable[TopicPartition]) -> None:
-        """Read these partitions from their first record on. Raises KafkaError."""
-        self.positions |= await self._admin.offsets(partitions, EARLIEST)
-
-    async def seek_to_end(self, partitions: Iterable[TopicPartition]) -> None:
-        """Read these partitions from the next written record on. Raises KafkaError."""
-        self.positions |= await self._admin.offsets(partitions, LATEST, is_read_committed=self._is_read_committed)
+    def seek(self, partitions: Iterable[TopicPartition], offset: int) -> None:
+        """Read these partitions from an offset on; `poll` looks up EARLIEST (the first record) and LATEST (the end)."""
+        for partition in partitions:
+            self.is_searching = True
+            if offset < 0:
+                self.sought[partition] = offset
+            else:
+                self.positions[partition] = offset
+                self.sought.pop(partition, None)
 
     async def poll(self, timeout_ms: int) -> Fetched:
         """Wait for records.
@@ -125,7 +133,7 @@ class Consumer:
             done, _ = await asyncio.wait(waiting, timeout=left, return_when=asyncio.FIRST_COMPLETED)
             fetched: Fetched = []
             for channel in [channel for channel, task in self._polls.items() if task in done]:
-                await self._collect(channel, fetched)
+                self._collect(channel, fetched)
             if fetched:
                 return fetched
 
@@ -139,36 +147,59 @@ class Consumer:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _ask(self) -> None:
-        """Start a long poll at each leader without one, and a search for unknown leaders."""
-        now = asyncio.get_running_loop().time()
+        """Start a long poll at each leader without one, and searches for unknown leaders and positions."""
+        loop = asyncio.get_running_loop()
+        now = loop.time()
         wanted: dict[Channel, dict[TopicPartition, int]] = {}
-        for partition, offset in self.positions.items():
+        sought: dict[Channel, list[TopicPartition]] = {}
+        for partition in dict.fromkeys([*self.positions, *self.sought]):
             if self._pauses_until.get(partition, 0.0) > now:
                 continue
             channel = self._pool.known_leader(partition)
-            if channel is not None:
-                wanted.setdefault(channel, {})[partition] = offset
-                continue
-            leader_id = self._pool.known_leader_id(partition)
-            key = partition.topic if leader_id is None else leader_id
-            if key not in self._searches:
-                self._searches[key] = asyncio.get_running_loop().create_task(self._search(key, partition))
+            if channel is None:
+                leader_id = self._pool.known_leader_id(partition)
+                key = partition.topic if leader_id is None else leader_id
+                if key not in self._searches:
+                    self._searches[key] = loop.create_task(self._search(key, partition))
+            elif partition in self.sought:
+                sought.setdefault(channel, []).append(partition)
+            else:
+                wanted.setdefault(channel, {})[partition] = self.positions[partition]
+        for channel, partitions in sought.items():
+            if channel not in self._searches:
+                self._searches[channel] = loop.create_task(self._look_up(channel, partitions))
         for channel, offsets in wanted.items():
-            if channel not in self._polls:
+            # A lookup would wait behind a long poll on the same connection.
+            if channel not in self._polls and channel not in self._searches:
                 self._asked[channel] = offsets
                 coroutine = channel.send(self._request(offsets), FetchResponse, max_version=11)
-                self._polls[channel] = asyncio.get_running_loop().create_task(coroutine)
+                self._polls[channel] = loop.create_task(coroutine)
+        self.is_searching = self.is_searching and bool(self._searches)
 
     async def _search(self, key: str | int, partition: TopicPartition) -> None:
         try:
             await self._pool.leader(partition)
         except BarnabasError as error:
-            try:
-                self._pause(partition, error)
-            except BarnabasError:
-                self._failure = self._failure or error
+            self._pause([partition], error)
         finally:
             self._searches.pop(key, None)
+
+    async def _look_up(self, channel: Channel, partitions: list[TopicPartition]) -> None:
+        """Look up positions of partitions with the same leader."""
+        try:
+            for offset in (EARLIEST, LATEST):
+                those = [each for each in partitions if self.sought.get(each) == offset]
+                is_stable = offset == LATEST and self._is_read_committed
+                found = await self._admin.offsets(those, offset, is_read_committed=is_stable)
+                # Another position may have been set meanwhile.
+                for partition, position in found.items():
+                    if self.sought.get(partition) == offset:
+                        self.positions[partition] = position
+                        del self.sought[partition]
+        except BarnabasError as error:
+            self._pause(partitions, error)
+        finally:
+            self._searches.pop(channel, None)
 
     def _request(self, offsets: Mapping[TopicPartition, int]) -> FetchRequest:
         topics: dict[str, FetchTopic] = {}
@@ -186,7 +217,7 @@ class Consumer:
             topics=list(topics.values()),
         )
 
-    async def _collect(self, channel: Channel, fetched: Fetched) -> None:
+    def _collect(self, channel: Channel, fetched: Fetched) -> None:
         """Add a broker's response to `fetched`; keep an error in `_failure`."""
         task, asked = self._polls.pop(channel), self._asked.pop(channel)
         try:
@@ -195,21 +226,17 @@ class Consumer:
                 code = ErrorCode(response.error_code)
                 raise KafkaError(code, f"{channel.host}:{channel.port} refused Fetch: {code.name}")
         except BarnabasError as error:
-            try:
-                for partition in asked:
-                    self._pause(partition, error)
-            except BarnabasError:
-                self._failure = self._failure or error
+            self._pause(asked, error)
             return
         for topic in response.responses:
             for data in topic.partitions:
                 partition = TopicPartition(topic.topic, data.partition_index)
                 # The position changed after the request was sent, so the response is outdated.
-                if self.positions.get(partition) != asked.get(partition):
+                if partition in self.sought or self.positions.get(partition) != asked.get(partition):
                     continue
                 try:
                     if data.error_code:
-                        await self._handle_error(partition, ErrorCode(data.error_code))
+                        self._handle_error(partition, ErrorCode(data.error_code))
                     else:
                         self._take_batches(partition, data, fetched)
                 except BarnabasError as error:
@@ -242,24 +269,21 @@ class Consumer:
                     fetched.append(FetchedBatch(partition, records, header.is_log_append_time))
             self.positions[partition] = max(self.positions[partition], header.last_offset + 1)
 
-    async def _handle_error(self, partition: TopicPartition, code: ErrorCode) -> None:
+    def _handle_error(self, partition: TopicPartition, code: ErrorCode) -> None:
         error = KafkaError(code, f"partition {partition}: {code.name}")
         if code is not ErrorCode.OFFSET_OUT_OF_RANGE:
-            self._pause(partition, error)
-        elif self._reset == "earliest":
-            await self.seek_to_beginning([partition])
-        elif self._reset == "latest":
-            await self.seek_to_end([partition])
+            self._pause([partition], error)
+        elif self._reset != "none":
+            self.seek([partition], EARLIEST if self._reset == "earliest" else LATEST)
         else:
             raise KafkaError(code, f"offset {self.positions[partition]} of partition {partition} is not in the log")
 
-    def _pause(self, partition: TopicPartition, error: BarnabasError) -> None:
-        """Pause a partition for a moment, then look for its leader again.
-
-        Raises:
-            BarnabasError: The error itself, if it is not retriable.
-        """
+    def _pause(self, partitions: Iterable[TopicPartition], error: BarnabasError) -> None:
+        """Pause partitions for a moment, then look for their leaders again; keep an error that is not retriable."""
         if not isinstance(error, KafkaError) or error.code not in RETRIABLE:
-            raise error
-        self._pool.forget(partition.topic)
-        self._pauses_until[partition] = asyncio.get_running_loop().time() + RETRY_BACKOFF_MS / 1000
+            self._failure = self._failure or error
+            return
+        self.is_searching = False
+        for partition in partitions:
+            self._pool.forget(partition.topic)
+            self._pauses_until[partition] = asyncio.get_running_loop().time() + RETRY_BACKOFF_MS / 1000

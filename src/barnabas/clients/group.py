@@ -92,11 +92,12 @@ class GroupMember:
         self._heartbeats: asyncio.Task[None] | None = None
         self._failure: Exception | None = None
 
-    async def join(self, auto_offset_reset: str = "latest") -> dict[TopicPartition, int]:
+    async def join(self, auto_offset_reset: str | None = "latest") -> dict[TopicPartition, int]:
         """Join, or join again, and wait for an assignment.
 
         Args:
-            auto_offset_reset: Where to begin without a committed offset: `earliest` or `latest`.
+            auto_offset_reset: Where to begin without a committed offset: `earliest` or `latest`. None: the caller
+                decides, and the result lacks such partitions.
 
         Returns:
             The assigned partitions and the offset at which to continue in each.
@@ -238,11 +239,13 @@ class GroupMember:
         divided = assign_range(subscriptions, self._divided)
         return [SyncGroupRequestAssignment(member, encode_assignment(parts)) for member, parts in divided.items()]
 
-    async def _positions(self, auto_offset_reset: str) -> dict[TopicPartition, int]:
+    async def _positions(self, auto_offset_reset: str | None) -> dict[TopicPartition, int]:
         if not self.assignment:
             return {}
         positions = await self._admin.committed_offsets(self._group_id, self.assignment)
         missing = [partition for partition in self.assignment if partition not in positions]
+        if auto_offset_reset is None:
+            return positions
         if auto_offset_reset == "earliest":
             positions |= await self._admin.offsets(missing, EARLIEST)
         else:

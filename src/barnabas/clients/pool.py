@@ -144,8 +144,9 @@ class Pool:
         """Return a connection to any broker: an open one, or else the first known broker that can be reached.
 
         Raises:
-            UnreachableError: No broker is reachable, or all closed the connection twice before they answered; the
-                message gives the reason for the last one tried.
+            UnreachableError: No broker is reachable and none has ever returned metadata, or all closed the connection
+                twice before they answered; the message gives the reason for the last one tried.
+            KafkaError: No broker is reachable now, for example because the only one restarts.
         """
         is_open = [channel for place, channel in self._channels.items() if channel.is_open and not place[2]]
         if is_open:
@@ -169,6 +170,8 @@ class Pool:
                     raise
                 failure = error
         assert failure is not None
+        if self._brokers:
+            raise failure
         raise UnreachableError(failure.code, failure.message) from failure
 
     def _check_hung_up(self) -> None:

@@ -142,7 +142,8 @@ class Producer:
             be sent at all, or ProtocolError for a malformed response.
 
         Raises:
-            KafkaError: The topic does not exist (and is not created), or has no such partition.
+            KafkaError: The topic does not exist (and is not created), or has no such partition; or its partitions were
+                not returned within `request_timeout_ms`.
             RuntimeError: The producer is closed, or was closed during the call.
         """
         self._check_open()

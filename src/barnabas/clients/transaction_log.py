@@ -39,6 +39,11 @@ class TransactionStatus(IntEnum):
         """Return whether the coordinator will still end the transaction."""
         return self in (self.Ongoing, self.PrepareCommit, self.PrepareAbort, self.PrepareEpochFence)
 
+    @property
+    def is_decided(self) -> bool:
+        """Return whether the outcome is decided and only markers are missing; the timeout no longer applies."""
+        return self in (self.PrepareCommit, self.PrepareAbort)
+
 
 class TransactionState(NamedTuple):
     """The last logged state of a transactional id.

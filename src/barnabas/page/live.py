@@ -3,7 +3,7 @@
 A value is valid for its kind's `every_s` or, if that is longer, for ten times its computing time multiplied by the
 number of watched views, at most 60 s. A final value stays valid. The first request after that computes the value again;
 other requests wait for the same task. Without viewers nothing is computed, and the view is dropped after a minute. If a
-computation fails, the previous value is kept, with the reason.
+computation fails, the previous value is kept, with the reason, for the time that the failure took, at least `every_s`.
 
 The number of live windows is limited: above the limit, the owner with the most windows loses the oldest one.
 """
@@ -92,7 +92,9 @@ class _Shared:
             self._made_s = loop.time()
             self._making = None
         took_s = self._made_s - begin_s
-        good_for_s = max(kind.every_s, min(took_s * _REST * watched_count, _LONGEST_S))
+        # A failure has mostly waited for a broker, which costs the cluster nothing.
+        rest_s = took_s if failure is not None else took_s * _REST * watched_count
+        good_for_s = max(kind.every_s, min(rest_s, _LONGEST_S))
         if view is not None and failure is None and view.is_final:
             good_for_s = _FOR_GOOD_S
         self.snapshot = ViewSnapshot(self.snapshot.number + 1, view, failure, good_for_s)

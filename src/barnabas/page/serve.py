@@ -77,12 +77,13 @@ class _Protocol(H11Protocol):
 
     def _close_if_idle(self, last: object) -> None:
         """Close the connection if no complete request arrived since the last check."""
-        if self.transport.is_closing():
-            return
         cycle = self.cycle
         if not self._is_busy and cycle is last:
+            if self.transport.is_closing():
+                # The client does not read the rest of its response.
+                self.transport.abort()
+                return
             self.transport.close()
-            return
         self._idle = self.loop.call_later(_IDLE_S, self._close_if_idle, cycle)
 
 

@@ -40,7 +40,7 @@ class View:
     Attributes:
         now_ms: The time of the snapshot.
         silent: By broker id, the reason why a broker did not answer.
-        not_told: The data that the user may not see, with the required right.
+        not_told: The data that is missing, with the reason, for example a right that the user needs.
     """
 
     now_ms: int

@@ -8,6 +8,7 @@ import pytest
 from barnabas.cli.consume import _Reader, _Writer
 from barnabas.cli.output import progress
 from barnabas.clients import Consumer, GroupMember
+from barnabas.clients.admin_calls import EARLIEST
 from barnabas.clients.consumer_protocol import encode_assignment
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
@@ -25,6 +26,12 @@ from barnabas.wire.protocol.messages.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
+)
+from barnabas.wire.protocol.messages.metadata import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
 )
 from barnabas.wire.protocol.messages.offset_commit import (
     OffsetCommitResponse,
@@ -82,10 +89,10 @@ def broker(*fetched, commit_error=ErrorCode.NONE):
     return made
 
 
-def read(made, max_messages=None, commit_interval_s=5, stop_s=None, print_s=0):
+def read(made, max_messages=None, commit_interval_s=5, stop_s=None, print_s=0, spent_s=None):
     """Read as a member of a group; return the number of printed records.
 
-    A signal comes after `stop_s`, and each print begins after `print_s`.
+    A signal comes after `stop_s`, and each print begins after `print_s`; `spent_s` receives the time that it took.
     """
     counts = []
 
@@ -100,6 +107,8 @@ def read(made, max_messages=None, commit_interval_s=5, stop_s=None, print_s=0):
         reader = _Reader(consumer, _Writer({}, False, is_silent=True), max_messages, 2_000, stopped, elsewhere)
         with progress("", None, is_wanted=False) as bar:
             await reader.read_as_member(GroupMember(pool, "g", ["t"]), "latest", bar, commit_interval_s)
+        if spent_s is not None:
+            spent_s.append(asyncio.get_running_loop().time())
         await consumer.close()
         counts.append(reader.count)
 
@@ -130,6 +139,78 @@ def test_positions_of_all_partitions_are_committed(fetched, max_messages, printe
     made = broker(*fetched)
     assert read(made, max_messages, 5 if commits else None) == printed
     assert commits_of(made) == ([committed] if commits else [])
+
+
+def test_a_partition_without_a_leader_delays_no_other():
+    made = broker(log(0, 1))
+    parts = [MetadataResponsePartition(0, index, leader_id, 0, [0], [0], []) for index, leader_id in ((0, 0), (1, -1))]
+    topic = MetadataResponseTopic(0, "t", partitions=parts)
+    node = MetadataResponseBroker(0, "memory", 9092)
+    found = ListOffsetsTopicResponse("t", [ListOffsetsPartitionResponse(0, 0, offset=END)])
+    made.will_answer(
+        {
+            ApiKey.METADATA: lambda request: MetadataResponse(0, [node], "memory", 0, [topic]),
+            ApiKey.LIST_OFFSETS: lambda request: ListOffsetsResponse(topics=[found]),
+        }
+    )
+    spent_s = []
+    assert read(made, spent_s=spent_s) == 1
+    assert commits_of(made) == [[END + 1]]
+    # Its searches do not prolong the timeout of two seconds.
+    assert spent_s == [pytest.approx(2.5, abs=0.6)]
+
+
+@pytest.mark.parametrize("stop_s", [0.05, 0.6])
+def test_a_signal_at_any_time_commits_the_positions(stop_s):
+    made = broker()
+    assert read(made, stop_s=stop_s) == 0
+    assert commits_of(made) == [[END, END]]
+
+
+@pytest.mark.parametrize(
+    ("silent", "ends_s"),
+    [([ApiKey.OFFSET_COMMIT], 6), ([ApiKey.LEAVE_GROUP], 6), ([ApiKey.OFFSET_COMMIT, ApiKey.LEAVE_GROUP], 11)],
+)
+def test_a_signal_limits_the_wait_for_a_coordinator(silent, ends_s):
+    made = broker(log(0, 1))
+    made.will_answer(dict.fromkeys(silent, lambda request: None))
+    spent_s = []
+    assert read(made, stop_s=1, spent_s=spent_s) == 1
+    assert spent_s == [pytest.approx(ends_s, abs=0.5)]
+
+
+@pytest.mark.parametrize(
+    ("connect_s", "fetched", "printed"),
+    # A connection may take ten seconds.
+    [(each, *made) for each in (0, 0.45, 0.8, 1.2) for made in (([log(0, 3)], 3), ([], 0))] + [(99, [], 0)],
+)
+def test_the_timeout_does_not_count_the_first_connections_and_lookups(connect_s, fetched, printed):
+    made, times_s = broker(*fetched), []
+
+    async def slow(host, port):
+        # After the first connection, which finds the cluster.
+        await asyncio.sleep(connect_s if made.dial_count else 0)
+        return await MemoryBroker.dial(made, host, port)
+
+    async def play(pool):
+        await pool.metadata(["t"])
+        await (await pool.any_broker()).close()
+        consumer = Consumer(pool)
+        consumer.seek(PARTITIONS, EARLIEST)
+        reader = _Reader(consumer, _Writer({}, False, is_silent=True), None, 500, asyncio.Event(), written)
+        begin_s = asyncio.get_running_loop().time()
+        with progress("", None, is_wanted=False) as bar:
+            await reader.read(bar)
+        times_s.append(asyncio.get_running_loop().time() - begin_s)
+        await consumer.close()
+        assert reader.count == printed
+
+    async def written(work):
+        work()
+
+    made.dial = slow
+    made.run(play)
+    assert 0.5 <= times_s[0] - min(connect_s, 10) <= 1.2
 
 
 def commits_of(made):

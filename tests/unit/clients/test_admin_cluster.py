@@ -5,8 +5,17 @@ import pytest
 from barnabas.clients.admin_cluster import ClusterAdmin, release_of
 from barnabas.clients.channel import UnreachableError
 from barnabas.clients.cluster_state import Broker, Cluster, Partition, Trouble, troubles
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.api_keys import APIS, ApiKey
+from barnabas.wire.protocol.messages.describe_configs import DescribeConfigsResponse, DescribeConfigsResult
+from barnabas.wire.protocol.messages.metadata import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
 from tests.unit.clients.memory_broker import MemoryBroker
 
 
@@ -74,6 +83,40 @@ def test_a_release_is_known_by_what_it_was_the_first_to_know():
     assert release_of({18: (0, 0)}) == "before 0.11"
 
 
+@pytest.mark.parametrize(
+    ("refused", "code", "text"),
+    [
+        (
+            2,
+            ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+            "settings of topic t require the right DESCRIBE_CONFIGS on the topic",
+        ),
+        (4, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "of broker 0 require the right DESCRIBE_CONFIGS on the cluster"),
+    ],
+)
+def test_a_missing_right_is_named(refused, code, text):
+    def describe(request):
+        results = [
+            DescribeConfigsResult(
+                code if each.resource_type == refused else 0, None, each.resource_type, each.resource_name
+            )
+            for each in request.resources
+        ]
+        return DescribeConfigsResponse(results=results)
+
+    async def use(pool):
+        with pytest.raises(KafkaError, match=text) as caught:
+            await ClusterAdmin(pool).cluster()
+        assert caught.value.code is code
+
+    part = MetadataResponsePartition(0, 0, 0, 0, [0], [0], [])
+    topics = [MetadataResponseTopic(0, "t", partitions=[part])]
+    found = MetadataResponse(0, [MetadataResponseBroker(0, "memory", 9092)], "memory", 0, topics)
+    broker = MemoryBroker({ApiKey.METADATA: lambda request: found, ApiKey.DESCRIBE_CONFIGS: describe})
+    broker.versions[ApiKey.LIST_PARTITION_REASSIGNMENTS] = (99, 99)
+    broker.run(use)
+
+
 def test_a_silent_cluster_is_asked_once():
     """The error names the time that was waited, so nothing waits again after it."""
 
@@ -83,4 +126,18 @@ def test_a_silent_cluster_is_asked_once():
         assert broker.dial_count == 1
 
     broker = MemoryBroker({ApiKey.API_VERSIONS: lambda request: None})
+    broker.run(use)
+
+
+def test_each_attempt_dials_a_cluster_that_is_away_once():
+    async def use(pool):
+        await pool.metadata([])
+        await (await pool.any_broker()).close()
+        broker.is_up = False
+        dial_count = broker.dial_count
+        with pytest.raises(KafkaError, match="refused"):
+            await ClusterAdmin(pool, 1).cluster()
+        assert broker.dial_count == dial_count + 1
+
+    broker = MemoryBroker({})
     broker.run(use)

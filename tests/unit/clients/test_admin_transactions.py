@@ -7,7 +7,7 @@ import pytest
 from barnabas.clients.admin_transactions import OpenTransaction, TransactionAdmin, track
 from barnabas.clients.transaction_log import TransactionState, TransactionStatus, replay
 from barnabas.core.error_code import ErrorCode
-from barnabas.core.errors import KafkaError, ProtocolError
+from barnabas.core.errors import BarnabasError, KafkaError, ProtocolError
 from barnabas.core.internal_topics import TRANSACTION_STATE_TOPIC
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.api_keys import ApiKey
@@ -179,6 +179,33 @@ def test_a_user_who_may_not_see_the_transactional_ids_is_not_told_that_there_are
         with pytest.raises(KafkaError) as caught:
             await TransactionAdmin(pool).coordinated()
         assert caught.value.code is ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+    broker.run(use)
+
+
+@pytest.mark.parametrize(
+    ("status", "says"),
+    [(TransactionStatus.Ongoing, "ends it after 60000 ms"), (TransactionStatus.PrepareCommit, "missing markers")],
+)
+def test_what_a_coordinator_knows_does_not_hang_and_ends_at_its_timeout_unless_it_is_decided(status, says):
+    record = entry("pay", status, 1, [("t", [0])])
+    builder = BatchBuilder()
+    builder.append(0, record.key, record.value)
+    part = PartitionData(0, records=memoryview(bytes(builder.build(0))))
+    log = FetchResponse(responses=[FetchableTopicResponse(TRANSACTION_STATE_TOPIC, [part])])
+
+    def bound(request):
+        # -1 asks for the end, -2 for the beginning.
+        offset = 2 + request.topics[0].partitions[0].timestamp
+        found = [ListOffsetsPartitionResponse(0, offset=offset)]
+        return ListOffsetsResponse(0, [ListOffsetsTopicResponse(TRANSACTION_STATE_TOPIC, found)])
+
+    broker = MemoryBroker({ApiKey.METADATA: metadata, ApiKey.LIST_OFFSETS: bound, ApiKey.FETCH: lambda request: log})
+
+    async def use(pool):
+        with pytest.raises(BarnabasError) as caught:
+            await TransactionAdmin(pool).check_hanging(OpenTransaction(PARTITION, 1, 0, 5, 0, 0))
+        assert says in str(caught.value)
 
     broker.run(use)
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from barnabas.clients.admin_calls import EARLIEST, LATEST
 from barnabas.clients.consumer import Consumer
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
@@ -17,6 +18,12 @@ from barnabas.wire.protocol.messages.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
+)
+from barnabas.wire.protocol.messages.metadata import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
 )
 from barnabas.wire.records.batch import Codec
 from barnabas.wire.records.builder import BatchBuilder
@@ -150,6 +157,59 @@ async def test_a_position_that_is_gone_is_set_anew(pool, made, /, reset, offset)
     await consumer.close()
 
 
+def leaders(*leader_ids):
+    def answer(request):
+        parts = [MetadataResponsePartition(0, index, each, 0, [0], [0], []) for index, each in enumerate(leader_ids)]
+        topics = [MetadataResponseTopic(0, each.name, partitions=parts) for each in request.topics]
+        return MetadataResponse(0, [MetadataResponseBroker(0, "memory", 9092)], "memory", 0, topics)
+
+    return answer
+
+
+@pytest.mark.parametrize("leader_ids", [(-1, 0), (0, -1)])
+async def test_a_partition_without_a_leader_delays_no_other(pool, made, /, leader_ids):
+    made.will_answer({ApiKey.METADATA: leaders(*leader_ids)})
+    consumer = Consumer(pool)
+    consumer.seek([*at(0), *at(1)], EARLIEST)
+    led, other = leader_ids.index(0), leader_ids.index(-1)
+    assert values(await consumer.poll(100)) == {place: value for place, value in ALL.items() if place[0] == led}
+    assert consumer.sought == at(other, EARLIEST)
+    made.will_answer({ApiKey.METADATA: leaders(0, 0)})
+    # Its long poll would have no end here.
+    del consumer.positions[TopicPartition("t", led)]
+    assert values(await consumer.poll(1_000)) == {place: value for place, value in ALL.items() if place[0] == other}
+    assert not consumer.sought
+    await consumer.close()
+
+
+@pytest.mark.parametrize(
+    ("code", "is_raised"), [(ErrorCode.LEADER_NOT_AVAILABLE, False), (ErrorCode.TOPIC_AUTHORIZATION_FAILED, True)]
+)
+async def test_an_error_of_a_lookup_is_raised_unless_time_heals_it(pool, made, /, code, is_raised):
+    failed = ListOffsetsTopicResponse("t", [ListOffsetsPartitionResponse(0, code)])
+    made.will_answer({ApiKey.LIST_OFFSETS: [lambda request: ListOffsetsResponse(topics=[failed]), offsets]})
+    consumer = Consumer(pool)
+    consumer.seek(at(0), EARLIEST)
+    if is_raised:
+        with pytest.raises(KafkaError) as caught:
+            await consumer.poll(1_000)
+        assert caught.value.code is code
+    assert len(values(await consumer.poll(1_000))) == 3
+    await consumer.close()
+
+
+@pytest.mark.parametrize("is_read_committed", [False, True])
+async def test_the_end_is_that_of_the_isolation_level(pool, made, /, is_read_committed):
+    """With read_committed, records of open transactions are still to be read."""
+    consumer = Consumer(pool, is_read_committed=is_read_committed)
+    consumer.seek(at(0), LATEST)
+    await consumer.poll(10)
+    assert consumer.positions == at(0, 3)
+    (request,) = made.requests[ApiKey.LIST_OFFSETS]
+    assert (request.isolation_level, request.topics[0].partitions[0].timestamp) == (int(is_read_committed), LATEST)
+    await consumer.close()
+
+
 @pytest.mark.played(serves({0: ErrorCode.NOT_LEADER_OR_FOLLOWER}), closes, serves(), by=play)
 async def test_what_time_heals_is_asked_again_after_a_moment(pool, made, /):
     consumer = Consumer(pool)
@@ -178,14 +238,15 @@ async def test_a_poll_that_finds_nothing_ends_in_time(pool, made, /):
     await consumer.close()
 
 
-async def test_an_answer_to_a_question_of_before_is_dropped(pool, made, /):
+@pytest.mark.parametrize(("offset", "first"), [(2, 2), (EARLIEST, 0)])
+async def test_an_answer_to_a_question_of_before_is_dropped(pool, made, /, offset, first):
     consumer = Consumer(pool)
-    consumer.assign(at(0))
+    consumer.assign(at(0, 1))
     await pool.leader(next(iter(at(0))))
     consumer._ask()
     assert consumer._polls
-    consumer.assign(at(0, 2))
-    assert values(await consumer.poll(1_000)) == {(0, 2): b"a2"}
+    consumer.seek(at(0), offset)
+    assert values(await consumer.poll(1_000)) == {(0, each): LOGS[0][each] for each in range(first, 3)}
     await consumer.close()
 
 

@@ -120,6 +120,15 @@ async def test_without_offsets_it_begins_at_the_end_of_its_isolation_level(pool,
     await one.leave()
 
 
+@pytest.mark.played(by=play, OFFSET_FETCH=lambda request: OffsetFetchResponse(0, []))
+async def test_a_caller_may_look_up_missing_offsets_itself(pool, made, /):
+    one = member(pool)
+    assert await one.join(None) == {}
+    assert one.assignment == [PARTITION]
+    assert not made.requests[ApiKey.LIST_OFFSETS]
+    await one.leave()
+
+
 @pytest.mark.played(by=play, JOIN_GROUP=[joined(ErrorCode.MEMBER_ID_REQUIRED), joined()])
 async def test_it_joins_again_with_the_id_that_it_is_given(pool, joins, /):
     made = member(pool)
@@ -166,6 +175,20 @@ async def test_a_heartbeat_tells_of_a_rebalance(pool, broker, /, code):
     assert asyncio.get_running_loop().time() - start_s == pytest.approx(2)
     assert made.needs_rejoin
     made.raise_failure()
+    await made.leave()
+
+
+async def test_heartbeats_wait_for_a_broker_that_restarts(pool, broker, /):
+    made = member(pool, heartbeat_interval_ms=1_000)
+    await made.join()
+    for each in (await pool.any_broker(), await pool.coordinator("g")):
+        await each.close()
+    broker.is_up = False
+    asyncio.get_running_loop().call_later(3, setattr, broker, "is_up", True)
+    await asyncio.sleep(5)
+    assert broker.requests[ApiKey.HEARTBEAT]
+    await made.commit({PARTITION: 8})
+    assert not made.needs_rejoin
     await made.leave()
 
 

@@ -1,5 +1,7 @@
 """Connections and what is known of the cluster: opened when needed, asked for again when wrong or old."""
 
+import asyncio
+
 import pytest
 
 from barnabas.clients.admin_calls import retry
@@ -174,6 +176,22 @@ async def test_nobody_there_is_told_at_once(pool, broker, /):
     with pytest.raises(UnreachableError, match="cannot connect to memory:9092: connection refused"):
         await pool.any_broker()
     assert broker.dial_count == 1
+
+
+@pytest.mark.parametrize("away_s", [3, 7])
+async def test_a_cluster_that_has_answered_is_waited_for(pool, broker, /, away_s):
+    loop = asyncio.get_running_loop()
+    await pool.metadata([])
+    await (await pool.any_broker()).close()
+    broker.is_up = False
+    loop.call_later(away_s, setattr, broker, "is_up", True)
+    begin_s = loop.time()
+    if away_s < 5:
+        assert (await retry(lambda: pool.metadata([]), 5_000)).brokers
+    else:
+        with pytest.raises(KafkaError, match="cannot connect to memory:9092: connection refused"):
+            await retry(lambda: pool.metadata([]), 5_000)
+    assert loop.time() - begin_s == pytest.approx(min(away_s, 5), abs=0.2)
 
 
 async def test_the_first_address_that_answers_is_enough(unused, broker, /):

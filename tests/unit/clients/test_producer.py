@@ -117,6 +117,19 @@ async def test_what_time_heals_is_sent_again_as_it_was(pool, made, /):
     assert len(made.requests[ApiKey.METADATA]) == 3
 
 
+async def test_records_wait_for_a_broker_that_restarts(pool, made, /):
+    async with Producer(pool) as producer:
+        await outcome(await producer.send("t", b"0"))
+        await (await pool.any_broker()).close()
+        made.is_up = False
+        asyncio.get_running_loop().call_later(3, setattr, made, "is_up", True)
+        futures = [await producer.send("t", b"1")]
+        # The first failure has forgotten the topic.
+        await asyncio.sleep(1)
+        futures.append(await producer.send("t", b"2"))
+        assert [(await outcome(each)).offset for each in futures] == [0, 0]
+
+
 @pytest.mark.played(produced(ErrorCode.MESSAGE_TOO_LARGE), produced(), by=play)
 async def test_what_time_does_not_heal_is_given_up_and_the_next_batch_goes_out(pool, made, /):
     async with Producer(pool) as producer:

@@ -39,12 +39,15 @@ def test_one_whose_timeout_is_over_is_about_to_end() -> None:
     assert found[0].text.endswith("its timeout is over, and its coordinator is about to end it")
 
 
-def test_one_that_is_being_ended_says_so() -> None:
-    prepared = state(TransactionStatus.PrepareAbort)
-    assert (
-        "; it is PrepareAbort"
-        in explain_transaction(snapshot(open_transactions=[OPENED], transactional_ids=prepared))[0].text
-    )
+@pytest.mark.parametrize("timeout_ms", [1_000, 600_000])
+@pytest.mark.parametrize("status", [TransactionStatus.PrepareCommit, TransactionStatus.PrepareAbort])
+def test_one_that_is_being_ended_says_so_and_has_no_timeout(status: TransactionStatus, timeout_ms: int) -> None:
+    prepared = state(status, timeout_ms)
+    (found,) = explain_transaction(snapshot(open_transactions=[OPENED], transactional_ids=prepared))
+    assert f"; it is {status.name}, so its outcome is decided" in found.text
+    assert "aborts it" not in found.text
+    assert "timeout" not in found.text
+    assert "ends_in_ms" not in found.figures
 
 
 def test_one_that_hangs_is_urgent() -> None:

@@ -7,6 +7,8 @@ from collections.abc import Coroutine
 from types import SimpleNamespace
 from typing import Any, cast
 
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
 from barnabas.page.cluster import Cluster
 from barnabas.page.live import MOST_STREAMS, Live
 from barnabas.page.view import Asked, View, ViewKind
@@ -80,6 +82,30 @@ def test_those_that_take_long_share_it() -> None:
     made = looked_at({"/a": 1.0, "/b": 1.0, "/c": 0.01}, 300)
     # The first one began alone.
     assert made == {"/a": 11, "/b": 10, "/c": 60}
+
+
+def test_a_failure_is_tried_again_soon() -> None:
+    times_s: list[float] = []
+
+    async def build(asked: Asked) -> View:
+        times_s.append(asyncio.get_running_loop().time())
+        await asyncio.sleep(4)
+        raise KafkaError(ErrorCode.NETWORK_EXCEPTION, "no broker answers")
+
+    async def main() -> None:
+        live, asked = Live(), asked_of_nobody()
+
+        async def look() -> None:
+            async for _ in live.watch(ViewKind("/a", "/a", "", build, 5, ""), asked, "somebody"):
+                pass
+
+        looking = asyncio.ensure_future(look())
+        await asyncio.sleep(20)
+        live.stop()
+        await looking
+
+    run(main())
+    assert times_s == [0, 9, 18]
 
 
 def test_one_that_nobody_looks_at_any_more_is_kept_for_a_minute() -> None:

@@ -7,11 +7,14 @@ from uuid import UUID
 
 import pytest
 
+from barnabas.clients.pool import PartitionMetadata, Pool, TopicMetadata
+from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import ConfigError
+from barnabas.core.types import TopicPartition
 from barnabas.page.messages.decoding import KINDS, decode
 from barnabas.page.messages.json_text import MOST_DEPTH, parse_json, write_json
 from barnabas.page.messages.masks import HIDDEN, masked, masks_of, parse_mask
-from barnabas.page.messages.reading import Fate, Found
+from barnabas.page.messages.reading import Fate, Found, with_leaders
 from barnabas.page.messages.rows import RecordFormat
 from barnabas.page.messages.state import parse_time_ms
 from barnabas.page.rendering import new_environment
@@ -24,6 +27,22 @@ ID = UUID("0f8fad5b-d9cb-469f-a165-70867728950e")
 
 def record(value: bytes | None, key: bytes | None = b"k", headers: RecordHeaders = ()) -> Record:
     return Record(7, 1_000, key, value, headers)
+
+
+@pytest.mark.parametrize(
+    ("indexes", "read", "named"),
+    [([0, 1, 2], [0, 2], "1"), ([0, 2], [0, 2], None), ([0, 9], [0, 9], None), ([1], [1], None)],
+    ids=["one left out", "all led", "one absent", "a single one"],
+)
+def test_partitions_without_a_leader_are_left_out_and_named(indexes: list[int], read: list[int], named: str) -> None:
+    partitions = {
+        index: PartitionMetadata(index, leader_id, [0], [0], ErrorCode.NONE)
+        for index, leader_id in enumerate((0, -1, 0))
+    }
+    topic = TopicMetadata("t", ErrorCode.NONE, False, partitions)
+    led, without = with_leaders(Pool("unused:9092"), topic, indexes)
+    assert led == [TopicPartition("t", each) for each in read]
+    assert without == (() if named is None else (f"partitions of topic t without a leader: {named}",))
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,14 @@ PAY = TransactionState("pay", 3, 7, 1, 600_000, TransactionStatus.Ongoing, [VIEW
 
 def test_what_is_open_says_whose_it_is_and_when_it_ends() -> None:
     hanging = OpenTransaction(VIEWS[1], 8, 0, 5, BEGAN_MS, is_hanging=True)
-    world = snapshot(open_transactions=[OPENED, hanging], transactional_ids={"pay": PAY})
+    decided = OPENED._replace(producer_id=9)
+    committed = PAY._replace(transactional_id="paid", producer_id=9, status=TransactionStatus.PrepareCommit)
+    ids = {"pay": PAY, "paid": committed}
+    world = snapshot(open_transactions=[OPENED, hanging, decided], transactional_ids=ids)
     assert list(open_rows(world)) == [
         OpenRow(VIEWS[0], 600, "pay", 7, 1, BEGAN_MS, BEGAN_MS + 600_000, False),
         OpenRow(VIEWS[1], 5, "", 8, 0, BEGAN_MS, None, True),
+        OpenRow(VIEWS[0], 600, "paid", 9, 1, BEGAN_MS, None, False),
     ]
 
 

@@ -29,7 +29,7 @@ from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.wire.records.builder import BatchBuilder
 
-# Maximum time to wait for a leader in the source. It is short because other partitions wait meanwhile.
+# Maximum time to wait for a broker. It is short because other partitions, warnings and a stop wait meanwhile.
 _PATIENCE_MS = 10_000
 
 
@@ -52,7 +52,7 @@ class MirrorProgress:
         self.offline: set[TopicPartition] = set()
         self._link = link
         self._plan = link.plan
-        self._source, self._target = MirrorAdmin(link.source, _PATIENCE_MS), MirrorAdmin(link.target)
+        self._source, self._target = (MirrorAdmin(each, _PATIENCE_MS) for each in (link.source, link.target))
         self._targets = TargetTopics(link.plan, self._source, self._target, warn)
         self._warn = warn
         self._left_topics: set[str] = set()

@@ -87,7 +87,7 @@ def _open(snapshot: Snapshot, producer_id: int, opened: list[OpenTransaction]) -
         subject = f"partition {first.partition}"
         return Finding(subject, "open", text, severity, Certainty.UNKNOWN, began_ms, figures)
     left_ms = state.timeout_ms - age_ms
-    figures |= {"transactional_id": state.transactional_id, "timeout_ms": state.timeout_ms, "ends_in_ms": left_ms}
+    figures |= {"transactional_id": state.transactional_id, "timeout_ms": state.timeout_ms}
     who = next(snapshot.rows("transactions", transactional_id=state.transactional_id, outcome="open"), None)
     of_client = f" of {who['client_id']} at {who['host']}" if who is not None and who["client_id"] else ""
     text = (
@@ -95,11 +95,16 @@ def _open(snapshot: Snapshot, producer_id: int, opened: list[OpenTransaction]) -
         + (f" and {len(opened) - 1} more" if len(opened) > 1 else "")
     )
     text += f"; it is {state.status.name}" if state.status.name != "Ongoing" else ""
-    text += (
-        f"; unless it ends before, its coordinator aborts it in {duration(left_ms)} (transaction.timeout.ms)"
-        if left_ms > 0
-        else "; its timeout is over, and its coordinator is about to end it"
-    )
+    if state.status.is_decided:
+        text += ", so its outcome is decided: its coordinator writes the missing markers as soon as the partitions "
+        text += "accept them"
+    else:
+        figures["ends_in_ms"] = left_ms
+        text += (
+            f"; unless it ends before, its coordinator aborts it in {duration(left_ms)} (transaction.timeout.ms)"
+            if left_ms > 0
+            else "; its timeout is over, and its coordinator is about to end it"
+        )
     severity = Severity.PROBLEM if age_ms >= _LONG_MS else Severity.FINE
     next_step = command("transactions", "describe", ("--transactional-id", state.transactional_id))
     return Finding(

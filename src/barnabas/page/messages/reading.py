@@ -7,7 +7,7 @@ transaction is open until its producer's marker. The marker is searched up to th
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from enum import Enum
 from itertools import islice
 from typing import Final, NamedTuple
@@ -15,9 +15,11 @@ from typing import Final, NamedTuple
 from barnabas.clients.admin_calls import EARLIEST, LATEST
 from barnabas.clients.admin_offsets import OffsetAdmin
 from barnabas.clients.batch_reader import read_batches
+from barnabas.clients.pool import Pool, TopicMetadata
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
+from barnabas.explain.formatting import listed
 from barnabas.wire.protocol.messages.fetch import AbortedTransaction
 from barnabas.wire.records.batch import BatchHeader
 from barnabas.wire.records.control import MarkerType, read_marker
@@ -72,6 +74,19 @@ def named_right(error: KafkaError, topic: str) -> KafkaError:
     if error.code is not ErrorCode.TOPIC_AUTHORIZATION_FAILED:
         return error
     return KafkaError(error.code, f"the records of topic {topic} require the rights READ and DESCRIBE")
+
+
+def with_leaders(
+    pool: Pool, topic: TopicMetadata, indexes: Sequence[int]
+) -> tuple[list[TopicPartition], tuple[str, ...]]:
+    """Return partitions that have a leader, and a text that names the others; a single partition is always returned."""
+    without = [each for each in indexes if each in topic.partitions and topic.partitions[each].leader_id < 0]
+    if not without or len(indexes) == 1:
+        return [TopicPartition(topic.name, each) for each in indexes], ()
+    # The cached metadata would hide later leaders.
+    pool.forget(topic.name)
+    partitions = [TopicPartition(topic.name, each) for each in indexes if each not in without]
+    return partitions, (f"partitions of topic {topic.name} without a leader: {listed(without)}",)
 
 
 async def spans(admin: OffsetAdmin, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Span]:

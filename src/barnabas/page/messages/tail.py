@@ -37,12 +37,11 @@ class Tail:
         self._is_committed = is_committed
         self._positions: dict[TopicPartition, int] = {}
 
-    async def look(self, admin: OffsetAdmin) -> None:
-        """Read new records, or the newest of them if there are too many. Raises KafkaError."""
-        found = await spans(admin, self.partitions)
+    async def look(self, admin: OffsetAdmin, partitions: Sequence[TopicPartition]) -> None:
+        """Read new records of the partitions that have leaders, or the newest of them. Raises KafkaError."""
+        found = await spans(admin, partitions)
         ends = {each: span.stable if self._is_committed else span.end for each, span in found.items()}
-        if not self._positions:
-            self._positions = ends
+        self._positions = ends | self._positions
         grown = [each for each, end in ends.items() if end > self._positions[each]]
         most = max(MOST_ROWS // max(len(grown), 1), _LEAST_OF_EACH)
         pages = await asyncio.gather(

@@ -12,7 +12,7 @@ from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.page.messages.decoding import KINDS
 from barnabas.page.messages.masks import masked
-from barnabas.page.messages.reading import Found, Span, named_right, read_back, read_on, spans
+from barnabas.page.messages.reading import Found, Span, named_right, read_back, read_on, spans, with_leaders
 from barnabas.page.messages.rows import RecordFormat, Row
 from barnabas.page.messages.state import MessageState, parse_time_ms, whole_number
 from barnabas.page.view import Asked, View, ViewKind
@@ -92,21 +92,22 @@ async def build(state: MessageState, asked: Asked) -> Messages:
         )  # fmt: skip
     wish = Wish.of(asked.query)
     try:
-        indexes = sorted((await admin.pool.topic(topic)).partitions)
+        metadata = await admin.pool.topic(topic)
+        indexes = sorted(metadata.partitions)
         wanted = indexes if wish.partition is None else [wish.partition]
-        looked_at = [TopicPartition(topic, each) for each in wanted[:_MOST_PARTITIONS]]
-        read = await _read(admin, looked_at, wish, state.record_format(topic, asked.query))
+        looked_at, not_told = with_leaders(admin.pool, metadata, wanted[:_MOST_PARTITIONS])
+        read = await _read(admin, looked_at, wish, state.record_format(topic, asked.query), is_single=len(wanted) == 1)
     except KafkaError as error:
         raise named_right(error, topic) from error
     return Messages(
         now_ms=now_ms,
         silent={},
-        not_told=(),
+        not_told=not_told,
         topic=topic,
         topics=(),
         partition=wish.partition if wish.partition is not None or len(indexes) > 1 else indexes[0],
         partition_count=len(indexes),
-        passed_count=len(wanted) - len(looked_at),
+        passed_count=max(len(wanted) - _MOST_PARTITIONS, 0),
         span=read.span,
         asked=asked.query,
         rows=read.rows,
@@ -123,9 +124,14 @@ class _Read(NamedTuple):
 
 
 async def _read(
-    admin: OffsetAdmin, partitions: Sequence[TopicPartition], wish: Wish, record_format: RecordFormat
+    admin: OffsetAdmin,
+    partitions: Sequence[TopicPartition],
+    wish: Wish,
+    record_format: RecordFormat,
+    *,
+    is_single: bool,
 ) -> _Read:
-    """Read the records of one partition, or some of each of several."""
+    """Read the records of a single partition, or some of each of several."""
     found = await spans(admin, partitions)
     starts = await admin.offsets(partitions, wish.time_ms) if wish.time_ms is not None else {}
     most = max(MOST_ROWS // max(len(partitions), 1), _LEAST_OF_EACH)
@@ -147,7 +153,7 @@ async def _read(
         return _Read(rows, span, older, newer)
 
     read = await asyncio.gather(*(of(each) for each in partitions))
-    if len(read) == 1:
+    if is_single:
         return read[0]._replace(rows=read[0].rows[::-1])
     rows = sorted((row for each in read for row in each.rows), key=lambda row: (row.timestamp_ms, row.offset))
     return _Read(tuple(rows[::-1]))

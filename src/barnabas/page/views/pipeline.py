@@ -12,7 +12,7 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -24,7 +24,7 @@ from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.page.messages.json_text import parse_json
 from barnabas.page.messages.masks import masked
-from barnabas.page.messages.reading import named_right, read_back, spans
+from barnabas.page.messages.reading import named_right, read_back, spans, with_leaders
 from barnabas.page.messages.state import MessageState
 from barnabas.page.view import Asked, View, ViewKind
 from barnabas.wire.records.record import Record
@@ -89,7 +89,7 @@ def kind(state: MessageState, directory: Path) -> ViewKind:
 
     async def build(asked: Asked) -> Pipeline:
         admin = asked.cluster.admin(OffsetAdmin)
-        topics = {name: sorted(each.partitions) for name, each in (await admin.pool.metadata(None)).topics.items()}
+        topics = (await admin.pool.metadata(None)).topics
         told = await asyncio.to_thread(lambda: list(run_rows(directory)))
         # A run that has read no records yet has no topics, so rights cannot be checked.
         runs = [each for each in told if topics.keys() >= set(each.topics) and (each.topics or not asked.cluster.user)]
@@ -98,8 +98,10 @@ def kind(state: MessageState, directory: Path) -> ViewKind:
             not_told.append(f"runs: directory {directory} does not exist (--pipeline)")
         last: dict[str, list[Record]] = {}
         for name in sorted(name for name in topics if name.endswith(_LETTERS) or name == _ALERTS):
+            led, without = with_leaders(admin.pool, topics[name], sorted(topics[name].partitions)[:_MOST_PARTITIONS])
+            not_told += without
             try:
-                last[name] = await _last(admin, state, [TopicPartition(name, each) for each in topics[name]])
+                last[name] = await _last(admin, state, name, led)
             except KafkaError as error:
                 not_told.append(f"{name}: {named_right(error, name).message}")
         return Pipeline(
@@ -116,9 +118,11 @@ def kind(state: MessageState, directory: Path) -> ViewKind:
     return ViewKind("/pipeline", "Pipeline", "pipeline.html.jinja", build, 10, "/pipeline")
 
 
-async def _last(admin: OffsetAdmin, state: MessageState, partitions: list[TopicPartition]) -> list[Record]:
-    """Read the last records of partitions, masked. Raises KafkaError."""
-    masks, found = state.record_format(partitions[0].topic, {}).masks, await spans(admin, partitions[:_MOST_PARTITIONS])
+async def _last(
+    admin: OffsetAdmin, state: MessageState, topic: str, partitions: Sequence[TopicPartition]
+) -> list[Record]:
+    """Read the last records of a topic's partitions, masked. Raises KafkaError."""
+    masks, found = state.record_format(topic, {}).masks, await spans(admin, partitions)
     pages = [
         await read_back(admin, each, span.end, span, _MOST_RECORDS, is_committed=True) for each, span in found.items()
     ]

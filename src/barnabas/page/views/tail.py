@@ -9,7 +9,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.page.messages.decoding import KINDS
-from barnabas.page.messages.reading import named_right
+from barnabas.page.messages.reading import named_right, with_leaders
 from barnabas.page.messages.rows import Row
 from barnabas.page.messages.state import MessageState, whole_number
 from barnabas.page.messages.tail import MOST_SHOWN_BYTES, Tail
@@ -40,7 +40,8 @@ async def build(state: MessageState, asked: Asked) -> TailView:
     now_ms = admin.pool.env.clock.now_ms()
     key = (asked.cluster.name, asked.cluster.user, tuple(sorted(asked.query.items())))
     try:
-        indexes = sorted((await admin.pool.topic(topic)).partitions)
+        metadata = await admin.pool.topic(topic)
+        indexes = sorted(metadata.partitions)
         if (tail := state.tails.get(key)) is None:
             partition = whole_number(asked.query.get("partition"))
             wanted = indexes[:_MOST_PARTITIONS] if partition is None else [partition]
@@ -51,13 +52,14 @@ async def build(state: MessageState, asked: Asked) -> TailView:
                 is_committed=asked.query.get("all") != "yes",
             )
             state.tails.keep(key, tail)
-        await tail.look(admin)
+        led, not_told = with_leaders(admin.pool, metadata, [each.partition for each in tail.partitions])
+        await tail.look(admin, led)
     except KafkaError as error:
         raise named_right(error, topic) from error
     return TailView(
         now_ms=now_ms,
         silent={},
-        not_told=(),
+        not_told=not_told,
         topic=topic,
         asked=asked.query,
         since_ms=tail.since_ms,

@@ -15,7 +15,11 @@ from barnabas.page.view import Asked, RowRange, View, ViewKind, known, select_ro
 
 
 class OpenRow(NamedTuple):
-    """An open transaction in a partition; `ends_ms` is the time when its coordinator will abort it, None if never."""
+    """An open transaction in a partition.
+
+    Attributes:
+        ends_ms: The time when its coordinator will abort it; None if it is hanging or its outcome is decided.
+    """
 
     partition: TopicPartition
     first_offset: int
@@ -92,7 +96,7 @@ def open_rows(snapshot: Snapshot) -> Iterator[OpenRow]:
             each.producer_id,
             each.producer_epoch,
             began_ms,
-            None if state is None else began_ms + state.timeout_ms,
+            None if state is None or state.status.is_decided else began_ms + state.timeout_ms,
             each.is_hanging,
         )
 

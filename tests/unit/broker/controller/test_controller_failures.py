@@ -341,12 +341,13 @@ async def test_within_a_session_a_lost_connection_keeps_the_controller(cluster: 
     await put_led_topic(cluster, "later", {0: [0]})
 
 
-async def test_a_topic_that_is_created_without_a_connection_is_there_after_it(cluster: Cluster, /) -> None:
+async def test_a_topic_that_is_created_without_a_connection_is_there_after_it(
+    cluster: Cluster, /, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def lose(*_: object) -> list[str]:
         raise LOST
 
-    connected = cluster.registry.children
-    cluster.registry.children = lose
+    monkeypatch.setattr(cluster.registry, "children", lose)
     cluster.registry._session_listeners.tell(SessionState.SUSPENDED)
     cluster.topics._registry = PatientRegistry(cluster.registry, cluster.clock)
     created = asyncio.create_task(cluster.topics.create([NewTopic("t", 1, 1)], timeout_ms=100))
@@ -355,7 +356,7 @@ async def test_a_topic_that_is_created_without_a_connection_is_there_after_it(cl
         cluster.clock.advance(RECONNECT_BACKOFF_MS)
     assert cluster.topics.is_controller
     assert not created.done()
-    cluster.registry.children = connected
+    monkeypatch.undo()
     cluster.registry._session_listeners.tell(SessionState.CONNECTED)
     await until_after_pauses(cluster, created.done)
     assert [each.error_code for each in created.result()] == [ErrorCode.NONE]
