@@ -1,6 +1,7 @@
 """Offset ranges as a task of the pipeline reads them: markers, aborted records, gaps, offsets that are gone, bounds."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from confluent_kafka import Producer, TopicPartition
@@ -8,6 +9,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from barnabas.pipeline.ingest import source
 from barnabas.pipeline.ingest.source import OffsetRange, ReadError, Source, close_consumers
+from barnabas.pipeline.runner.cluster import mark_of_record
+from barnabas.pipeline.tables.table import Mark
 from tests.patience import PATIENCE_S
 
 
@@ -80,6 +83,24 @@ def test_an_offset_that_is_gone_is_an_error(cluster, topic: str):
     with pytest.raises(ReadError):
         Reading(cluster, topic)(end=10)
     assert Reading(cluster, topic)(end=10, start=5) == ([5, 6, 7, 8, 9], 10)
+
+
+def test_a_read_begins_at_the_record_that_was_read_last_and_without_it_at_its_own(cluster, topic: str):
+    def read(mark: Mark) -> list[int]:
+        own = Source(options, [OffsetRange(topic, 0, 6, 10, frozenset([mark]))])
+        return [offset for records in own.read(PATIENCE_S) for offset in records.offsets]
+
+    options = {"bootstrap.servers": cluster.bootstrap_servers, "isolation.level": "read_committed"}
+    send(cluster, topic, 10)
+    (records,) = Source(options, [OffsetRange(topic, 0, 5, 6)]).read(PATIENCE_S)
+    mark = mark_of_record(5, records.timestamps_ms[0], records.keys[0], records.values[0])
+    assert read(mark) == [6, 7, 8, 9]
+    with pytest.raises(ReadError, match="another record is at offset 5"):
+        read(replace(mark, checksum=0))
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+    for deleted in admin.delete_records([TopicPartition(topic, 0, 6)]).values():
+        deleted.result()
+    assert read(mark) == [6, 7, 8, 9]
 
 
 def test_a_worker_reads_on_with_the_consumer_that_it_has(cluster, topic: str):

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 
 from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.events.encode import encode_json
+from barnabas.pipeline.ingest.source import ReadError
 from barnabas.pipeline.job import Job, TableOutput, TopicInput
 from barnabas.pipeline.runner.data_loss import DataLossError
 from barnabas.pipeline.runner.plan import Bound, OnDataLoss
@@ -74,6 +75,30 @@ def test_what_is_lost_is_told_exactly_and_stops_the_run_or_is_kept_in_a_table(si
     # It is told once.
     run()
     assert site.rows(THREE, "lost_ranges", *columns) == lost
+
+
+def test_a_topic_that_is_created_again_between_two_batches_fails_the_next_one(site: Site):
+    from barnabas.pipeline.runner.cluster import Cluster
+    from barnabas.pipeline.runner.job_run import JobRun
+
+    fill(site, 20, partition_count=1)
+    site.run(VIEWS)
+    plan = site.plan(VIEWS, is_once=False)
+    with closing(Cluster(plan.kafka)) as cluster:
+        run = JobRun(site.spark, plan, cluster, site.metrics, print, print)
+        run._begin()
+        starts = run.figures.positions
+        fill(site, 10, start=20)
+        run._take(run._do_batch(starts, run._next_ends(starts)))
+        starts = run.figures.positions
+        assert starts == {site.topic("page_view"): {0: 30}}
+        make_anew(site, site.topic("page_view"))
+        fill(site, 50, start=30)
+        with pytest.raises(ReadError, match="offset 29: the topic was created again"):
+            run._do_batch(starts, run._next_ends(starts))
+    assert ids(site) == list(range(30))
+    with pytest.raises(DataLossError, match="made anew"):
+        site.run(VIEWS)
 
 
 def test_a_cluster_that_was_replaced_is_noticed(site: Site, start_broker, site_of):

@@ -113,6 +113,20 @@ def test_a_first_commit_without_files_makes_the_table(spark: SparkSession, table
     assert offsets_in(table) == []
 
 
+def test_a_table_whose_directory_was_moved_away_begins_again(
+    spark: SparkSession, table: IcebergTable, directory: Path
+) -> None:
+    table.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
+    moved = directory.rename(directory.with_name("old"))
+    assert not table.exists()
+    assert table.progress("load") is None
+    moved.rename(directory)
+    assert offsets_in(table) == list(range(10))
+    directory.rename(moved)
+    table.append(rows_at(spark, 5, 9), progress_of("load", 1, 9))
+    assert offsets_in(table) == offsets_in(IcebergTable(spark, str(directory))) == list(range(5, 9))
+
+
 def test_a_table_without_a_commit_has_its_creators_columns(
     spark: SparkSession, table: IcebergTable, directory: Path
 ) -> None:

@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pyarrow as pa
 import pytest
@@ -19,10 +20,10 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from barnabas.pipeline.tables.postgresql import PostgresqlTable
 from barnabas.pipeline.tables.postgresql_rows import read_rows, selected
 from barnabas.pipeline.tables.postgresql_server import Server, execute
-from barnabas.pipeline.tables.table import RowsRefusedError, TableError, TableUnavailableError
+from barnabas.pipeline.tables.table import RowsRefusedError, TableError, TableMovedError, TableUnavailableError
 from tests.patience import PATIENCE_S, until
 from tests.pipeline.kills import KILL_COUNT, appending, finish, kill_at_random, last_sequence, offsets_of
-from tests.pipeline.postgresql_server import PostgresqlServer, postgresql
+from tests.pipeline.postgresql_server import PASSWORD, PostgresqlServer, postgresql
 from tests.pipeline.test_tables import offsets_in, progress_of, rows_at
 
 if TYPE_CHECKING:
@@ -334,6 +335,68 @@ def test_a_run_that_goes_back_before_its_rows_writes_their_offsets_again(
     append("load", 5, 0, 6)
     found = postgresql.query(f'SELECT _offset FROM "{name}" ORDER BY 1')
     assert [offset for (offset,) in found] == sorted([*range(10), *range(6)])
+
+
+@pytest.mark.parametrize("change", ['DROP TABLE "{0}"', 'ALTER TABLE "{0}" RENAME TO "{0}-old"'])
+def test_a_table_that_was_dropped_or_renamed_leaves_no_progress(
+    spark: SparkSession, postgresql: PostgresqlServer, table: PostgresqlTable, name: str, change: str
+) -> None:
+    for _ in range(2):
+        table.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
+        table.update(rows_at(spark, 8, 12), ["page"], progress_of("load", 2, 12))
+        # Two rows of a record: the index is replaced.
+        table.append(
+            rows_at(spark, 12, 14).selectExpr("* EXCEPT (_offset)", "12L AS _offset"), progress_of("backfill", 1, 13)
+        )
+        postgresql.query(change.format(name))
+        assert table.progress("load") is None
+        with pytest.raises(TableMovedError):
+            table.append(rows_at(spark, 12, 20), progress_of("load", 3, 20))
+        if change.startswith("ALTER"):
+            postgresql.query(f'ALTER TABLE "{name}-old" RENAME TO "{name}-{uuid4()}"')
+    table.append(rows_at(spark, 5, 10), progress_of("load", 1, 10))
+    assert table.progress("backfill") is None
+    with pytest.raises(TableError, match="already exist"):
+        table.append(rows_at(spark, 9, 12), progress_of("backfill", 1, 12))
+    assert offsets_in(table) == list(range(5, 10))
+
+
+def test_a_table_keeps_its_index_when_an_earlier_one_that_was_renamed_is_dropped(
+    spark: SparkSession, postgresql: PostgresqlServer, table: PostgresqlTable, name: str
+) -> None:
+    table.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
+    postgresql.query(f'ALTER TABLE "{name}" RENAME TO "{name}-old"')
+    table.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
+    postgresql.query(f'DROP TABLE "{name}-old"')
+    table.append(rows_at(spark, 10, 12), progress_of("load", 2, 12))
+    with pytest.raises(TableError, match="already exist"):
+        table.append(rows_at(spark, 9, 12), progress_of("backfill", 1, 12))
+    table.append(rows_at(spark, 12, 13).unionAll(rows_at(spark, 12, 13)), progress_of("load", 3, 13))
+    assert offsets_in(table) == [*range(13), 12]
+
+
+@pytest.mark.parametrize("again", [0, 1])
+def test_a_table_of_your_own_beside_a_renamed_one_may_have_several_rows_of_a_record(
+    spark: SparkSession, postgresql: PostgresqlServer, table: PostgresqlTable, name: str, again: int
+) -> None:
+    # Of the renamed table, too, one record may have two rows.
+    table.append(rows_at(spark, 0, 2).unionAll(rows_at(spark, 0, again)), progress_of("load", 1, 2))
+    postgresql.query(f'ALTER TABLE "{name}" RENAME TO "{name}-old"')
+    postgresql.query(f'CREATE TABLE "{name}" AS TABLE "{name}-old" UNION ALL TABLE "{name}-old"')
+    table.append(rows_at(spark, 2, 4), progress_of("load", 2, 4))
+    assert offsets_in(table) == sorted([*range(4), *range(2), *range(again), *range(again)])
+
+
+def test_a_new_table_needs_no_right_to_delete_progress(
+    spark: SparkSession, postgresql: PostgresqlServer, table: PostgresqlTable, name: str
+) -> None:
+    table.append(rows_at(spark, 0, 1), progress_of("load", 1, 1))
+    postgresql.query(f"CREATE ROLE writer LOGIN PASSWORD '{PASSWORD}'")
+    postgresql.query("GRANT ALL ON SCHEMA public TO writer")
+    postgresql.query("GRANT SELECT, INSERT, UPDATE ON barnabas_progress TO writer")
+    own = PostgresqlTable(spark, postgresql.table_url(f"{name}-own").replace("//test:", "//writer:"))
+    own.append(rows_at(spark, 0, 2), progress_of("load", 1, 2))
+    assert offsets_in(own) == [0, 1]
 
 
 def test_a_job_may_make_several_rows_of_a_record(spark: SparkSession, table: PostgresqlTable) -> None:

@@ -2,8 +2,8 @@
 
 The same options give the same events everywhere: people, crawlers, spammers, credential stuffing, an outage, late and
 broken events (docs/pipeline/generator.md). When started again it continues after the events in the topics, if no other
-program has written to them: each record's header `id` has its number in the stream, and `start` the stream's start
-time.
+program has written to them: each record's header `id` has its number in the stream, `start` the stream's start time,
+and `partitions` the number of partitions that the topic had then.
 """
 
 import argparse
@@ -23,7 +23,14 @@ from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.runner.plan import PlanError
 from barnabas.pipeline.sources import social
 from barnabas.pipeline.sources.social import SitePlan
-from barnabas.pipeline.sources.topics import ID_HEADER, BrokerTopics, LastRecord, Outgoing
+from barnabas.pipeline.sources.topics import (
+    ID_HEADER,
+    PARTITIONS_HEADER,
+    BrokerTopics,
+    LastRecord,
+    Outgoing,
+    counts_for,
+)
 
 _BATCH_COUNT = 2_000
 _REPORT_COUNT = 10 * _BATCH_COUNT
@@ -62,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         social.write_jsonl(plan, arguments.directory)
         print(f"{arguments.directory}: a file for each topic, and {social.GROUND_TRUTH}")
         return 0
-    count, there_count = _send(plan, arguments)
+    count, there_count = _send(plan, arguments, BrokerTopics(sender_options(arguments)))
     print(f"done: {count:,} events" + (f", {there_count:,} of them already there" if there_count else ""))
     return 0
 
@@ -79,18 +86,18 @@ def _plan(arguments: argparse.Namespace) -> SitePlan:
     return plan.quiet() if arguments.quiet_day else plan
 
 
-def _send(plan: SitePlan, arguments: argparse.Namespace) -> tuple[int, int]:
+def _send(plan: SitePlan, arguments: argparse.Namespace, topics: BrokerTopics) -> tuple[int, int]:
     """Send the events that the topics lack; return the numbers of all events and of those the topics already had."""
     count = there_count = 0
     next_send_s = time.monotonic()
     is_paced = bool(arguments.speed)
-    topics = BrokerTopics(sender_options(arguments))
     counts = topics.create({each.topic: arguments.partitions for each in EVENT_TYPES.values()})
     last_records = topics.last_records(TopicPartition(topic, n) for topic in counts for n in range(counts[topic]))
     elapsed_s = 0.0
     if arguments.start == "now":
         plan = _resumed(plan, last_records.values())
         elapsed_s = max(0.0, (datetime.now(UTC) - plan.start).total_seconds())
+    counts = counts_for(plan.mark.__eq__, last_records, counts)
     ends = _ends(plan, last_records)
     events = social.generate(plan)
     if is_paced:
@@ -103,13 +110,16 @@ def _send(plan: SitePlan, arguments: argparse.Namespace) -> tuple[int, int]:
 
     batch: list[Outgoing] = []
     start = (_START_HEADER, str(plan.start_ms).encode())
+    partitions = {topic: (PARTITIONS_HEADER, str(number).encode()) for topic, number in counts.items()}
     for event in events:
         count, key = event.number, event.key
         partition = partition_of(event.event_type.topic, key)
         if count <= ends.get(partition, 0):
             there_count += 1
             continue
-        batch.append(Outgoing(partition, key, event.value, headers=((ID_HEADER, event.id), start)))
+        batch.append(
+            Outgoing(partition, key, event.value, headers=((ID_HEADER, event.id), start, partitions[partition.topic]))
+        )
         if len(batch) >= _BATCH_COUNT or (is_paced and time.monotonic() >= next_send_s):
             topics.append(batch)
             batch = []

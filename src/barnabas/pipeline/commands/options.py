@@ -192,6 +192,16 @@ def pairs(texts: list[str], option: str) -> dict[str, str]:
     return result
 
 
+def run_names(name: str, job: str, has_other_jobs: bool = False) -> tuple[str, str]:
+    """Return a run's name, and the one that it would have with other jobs in its command, or without them.
+
+    `name` is that of the option `--as`; without it the run has its job's name, and no other one.
+    """
+    if not name:
+        return job, ""
+    return (f"{name}/{job}", name) if has_other_jobs else (name, f"{name}/{job}")
+
+
 def names(text: str) -> tuple[str, ...]:
     """Parse names separated by commas."""
     return tuple(name.strip() for name in text.split(",") if name.strip())

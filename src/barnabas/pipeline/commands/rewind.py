@@ -20,6 +20,7 @@ from barnabas.pipeline.commands.options import (
     pairs,
     parse_bound,
     resolve_location,
+    run_names,
     session_options,
     tables_root,
 )
@@ -34,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     options = Options(parser)
     options.add("job", help="a job's name, or a .py file that declares one")
     options.value("--to", "WHERE", "a time (2026-11-17T14:00, UTC), offsets as JSON, or earliest", required=True)
-    options.value("--as", "RUN", "name of the run (the job's)", "", dest="run_name")
+    options.value("--as", "RUN", "name of the run (the job's); of a run of several jobs RUN/JOB", "", dest="run_name")
     options.value("--topics", "TOPIC,...", "topics of a job that reads any", "")
     options.values("--topic", "NAME=TOPIC", "topic of an input or output, as in the run")
     options.values("--table", "NAME=PLACE", "another location of a table, as in the run")
@@ -54,18 +55,20 @@ def run(arguments: argparse.Namespace) -> int:
     places = {
         name: resolve_location(place, arguments.format) for name, place in pairs(arguments.table, "--table").items()
     }
+    run_name, other_run = run_names(arguments.run_name, job.name)
     plan = RunPlan(
         job,
         kafka_options(arguments, f"barnabas-{job.name}"),
         tables_root(arguments),
         arguments.format,
         absolute(arguments.checkpoint),
-        arguments.run_name or job.name,
+        run_name,
         pairs(arguments.topic, "--topic"),
         names(arguments.topics),
         start=to,
         places=places,
         give_up_s=arguments.give_up,
+        other_run=other_run,
     )
     check_plan(plan)
     with session_for(session_options(arguments), [plan], print) as (spark, _), closing(Cluster(plan.kafka)) as cluster:

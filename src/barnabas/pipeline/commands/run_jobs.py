@@ -28,6 +28,7 @@ from barnabas.pipeline.commands.options import (
     parse_bound,
     parse_duration,
     resolve_location,
+    run_names,
     session_options,
     tables_root,
 )
@@ -96,8 +97,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     what.value(
         "--as",
         "RUN",
-        "name of this run (the job's): runs with different names may write the same tables at the same time, such as a "
-        "backfill beside a load",
+        "name of this run (the job's; of several jobs RUN/JOB): runs with different names may write the same tables at "
+        "the same time, such as a backfill beside a load",
         "",
         dest="run_name",
     )
@@ -218,9 +219,7 @@ def _print_summary(job: Job, tables: Frames, parameters: Parameters) -> None:
 
 
 def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
-    run_name = arguments.run_name or job.name
-    if len(arguments.jobs) > 1 and arguments.run_name:
-        run_name = f"{arguments.run_name}/{job.name}"
+    run_name, other_run = run_names(arguments.run_name, job.name, len(arguments.jobs) > 1)
     takes_any = any(getattr(each, "event", None) is None and not getattr(each, "topic", "x") for each in job.inputs)
     own_names = {each.name for each in (*job.inputs, *job.outputs)}
     topics = pairs(arguments.topic, "--topic")
@@ -274,4 +273,5 @@ def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
         by_key=by_key if is_own else (),
         keeps_deleted=arguments.keep_deleted and is_own,
         envelope=arguments.envelope if is_own else "",
+        other_run=other_run,
     )

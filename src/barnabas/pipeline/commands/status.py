@@ -21,7 +21,7 @@ _WIDEST = 10_000
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     options = Options(parser)
-    options.add("run", nargs="?", help="only this run")
+    options.add("run", nargs="?", help="only this run; of a run of several jobs RUN (all) or RUN/JOB")
     options.value("--checkpoint", "DIR", "", Path(DEFAULT_DIRECTORY, "checkpoints"), type=Path)
     options.flag("--partitions", "also show the position and lag of each partition")
     options.flag("--json", "print JSON for scripts")
@@ -36,10 +36,11 @@ def run(arguments: argparse.Namespace) -> int:
     runs = list(statuses(arguments.checkpoint))
     if not runs:
         raise PlanError(f"no run has a status in {arguments.checkpoint}: start a run, or give its --checkpoint")
-    found = [each for each in runs if arguments.run in (None, each["run"])]
+    wanted = arguments.run
+    found = [each for each in runs if wanted in (None, each["run"]) or each["run"].startswith(f"{wanted}/")]
     if not found:
         names = ", ".join(sorted(each["run"] for each in runs))
-        raise PlanError(f"run {arguments.run} does not exist in {arguments.checkpoint}: use one of {names}")
+        raise PlanError(f"run {wanted} does not exist in {arguments.checkpoint}: use one of {names}")
     if arguments.json:
         print(json.dumps(found, indent=2))
     else:

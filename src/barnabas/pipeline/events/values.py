@@ -47,10 +47,13 @@ from barnabas.pipeline.tables.schema_evolution import VALUE_LENGTH, WHOLE_BEYOND
 DOUBTS = (ValueError, TypeError, ArithmeticError, pa.ArrowException)
 
 _EXACT = Context(prec=100, traps=[Inexact, InvalidOperation])
+# Possessive, and the zone takes the rest of the text: otherwise a long text takes cubic time.
 _TIME = re.compile(
-    r"\s*(\d{4})(?:-(\d\d?)(?:-(\d\d?)(?:[ T](\d\d?):(\d\d?)(?::(\d\d?)(?:\.(\d*))?)?\s*(.*?))?)?)?\s*", re.ASCII
+    r"\s*+(\d{4})(?:-(\d\d?)(?:-(\d\d?)(?:[ T](\d\d?):(\d\d?)(?::(\d\d?)(?:\.(\d*+))?)?\s*+(.*))?)?)?\s*+",
+    re.ASCII | re.DOTALL,
 )
 _DATE = re.compile(r"\s*(\d{4})(?:-(\d\d?)(?:-(\d\d?)(?:[ T].*)?)?)?\s*", re.ASCII | re.DOTALL)
+_BLANKS = " \t\n\r\f\v"
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d\d?)(?::?(\d\d)(?::?(\d\d))?)?", re.ASCII)
 _NULL = frozenset({type(None)})
 _OBJECT, _LIST = frozenset({dict}), frozenset({list})
@@ -330,7 +333,7 @@ def _parts_of_time(text: str) -> tuple[datetime, str]:
     time = datetime(
         int(year), int(month or 1), int(day or 1), int(hour or 0), int(minute or 0), int(second or 0), microsecond
     )
-    return time, zone or ""
+    return time, (zone or "").rstrip(_BLANKS)
 
 
 def _offset(zone: str, time: datetime) -> timedelta:

@@ -6,13 +6,14 @@ Jobs of one run that read the same records share it (`shared.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.events.schema_registry import RegistryError
 from barnabas.pipeline.ingest.source import OffsetRange, ReadError
 from barnabas.pipeline.ingest.task import TASK_S, Result, Task, TopicTask, run_tasks
-from barnabas.pipeline.tables.table import Offsets
+from barnabas.pipeline.runner.progress_file import Marks
+from barnabas.pipeline.tables.table import Mark, Offsets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,12 +33,14 @@ class Request:
         starts: The first offset of each partition.
         ends: The maximum end offset of each partition, exclusive.
         discard: Deletes files, by output, if the read fails after tasks wrote them.
+        marks: The last record that the job has read of each partition. The read fails if another one is there now.
     """
 
     topics: Mapping[str, TopicTask]
     starts: Offsets
     ends: Offsets
     discard: Callable[[Mapping[str, Sequence[DataFile]]], None] = lambda files: None
+    marks: Marks = field(default_factory=dict)
 
     def touches(self, other: Request) -> bool:
         """Return whether the two ranges of each common partition overlap or are adjacent."""
@@ -97,13 +100,19 @@ def ranges_of(requests: Sequence[Request]) -> list[OffsetRange]:
     """Return the range to read of each partition: from the lowest start to the lowest end, so that jobs align there."""
     starts: dict[tuple[str, int], int] = {}
     ends: dict[tuple[str, int], int] = {}
+    marks: dict[tuple[str, int], set[Mark]] = {}
     for each in requests:
         for topic in each.topics:
             for number, start in each.starts.get(topic, {}).items():
                 place = topic, number
                 starts[place] = min(start, starts.get(place, start))
                 ends[place] = min(each.ends[topic][number], ends.get(place, each.ends[topic][number]))
-    return [OffsetRange(*place, start, max(start, ends[place])) for place, start in starts.items()]
+                if (mark := each.marks.get(topic, {}).get(number)) is not None:
+                    marks.setdefault(place, set()).add(mark)
+    return [
+        OffsetRange(*place, start, max(start, ends[place]), frozenset(marks.get(place, ())))
+        for place, start in starts.items()
+    ]
 
 
 def divided(ranges: list[OffsetRange], core_count: int) -> list[tuple[OffsetRange, ...]]:

@@ -10,9 +10,13 @@ Source: librdkafka's CONFIGURATION.md; Kafka's protocol guide, Fetch.
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from barnabas.pipeline.runner.cluster import mark_of_record
+from barnabas.pipeline.tables.table import Mark
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, Message
@@ -23,6 +27,8 @@ _CHUNK_COUNT = 10_000
 _POLL_S = 0.05
 # Maximum time of a read without progress: librdkafka may skip many records of aborted transactions, with a quota.
 _SKIP_S = 600.0
+# Marks further before a range are not compared: each batch would skip the records of aborted transactions in between.
+_MARK_DISTANCE = 1_000
 _SETTINGS: Mapping[str, str | int | bool] = {
     # librdkafka requires a group; no offsets are committed to it.
     "group.id": "barnabas-pipeline",
@@ -48,12 +54,13 @@ class ReadError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class OffsetRange:
-    """Offsets of a partition, from `start` up to `end` (exclusive)."""
+    """Offsets of a partition, from `start` up to `end` (exclusive); `marks` are records that jobs have read of it."""
 
     topic: str
     partition: int
     start: int
     end: int
+    marks: frozenset[Mark] = frozenset()
 
 
 @dataclass(slots=True)
@@ -98,6 +105,10 @@ class Source:
         """
         self.positions = {(each.topic, each.partition): each.start for each in ranges}
         self._ends = {(each.topic, each.partition): each.end for each in ranges if each.end > each.start}
+        self._marks = {
+            (each.topic, each.partition): [mark for mark in each.marks if each.start - mark.offset <= _MARK_DISTANCE]
+            for each in ranges
+        }
         self._options = options
 
     def read(self, seconds: float) -> Iterator[Records]:
@@ -107,7 +118,8 @@ class Source:
         read would start from the same offsets, and skip the same records of aborted transactions again.
 
         Raises:
-            ReadError: an offset is out of range, or the cluster rejects a request or does not answer.
+            ReadError: an offset is out of range, the topic was created again (another record is at the offset of a
+                mark), or the cluster rejects a request or does not answer.
         """
         from confluent_kafka import TopicPartition
 
@@ -115,7 +127,13 @@ class Source:
         client.failure, consumer = "", client.consumer
         began_s = time.monotonic()
         starts = dict(self.positions)
-        consumer.assign([TopicPartition(*place, self.positions[place]) for place in self._ends])
+        # The record of a mark is usually the one before the range, so it needs no request of its own.
+        consumer.assign(
+            [
+                TopicPartition(*place, min([self.positions[place], *(mark.offset for mark in self._marks[place])]))
+                for place in self._ends
+            ]
+        )
         try:
             while self._ends:
                 has_progress = client.failure or any(self.positions[place] > starts[place] for place in self._ends)
@@ -145,7 +163,7 @@ class Source:
                         yield records
                 for event in events:
                     # Events are processed after the records that came before them.
-                    client.failure = self._note(event) or client.failure
+                    client.failure = self._note(event, consumer) or client.failure
                 if finished and self._ends:
                     consumer.incremental_unassign(finished)
             if self._ends and client.failure:
@@ -157,6 +175,10 @@ class Source:
         # hot path: benchmarks/pipeline (every record)
         end = self._ends.get(place)
         if end is None:
+            return None
+        self._check(place, messages)
+        messages = messages[bisect_left(messages, self.positions[place], key=_offset) :]
+        if not messages:
             return None
         last = _offset(messages[-1])
         if last >= end - 1:
@@ -177,13 +199,23 @@ class Source:
             [each.value() for each in messages],
         )
 
-    def _note(self, event: Message) -> str:
+    def _check(self, place: tuple[str, int], messages: list[Message]) -> None:
+        for mark in self._marks[place]:
+            number = bisect_left(messages, mark.offset, key=_offset)
+            for each in messages[number : number + 1]:
+                there = mark_of_record(_offset(each), each.timestamp()[1], each.key(), each.value())
+                # A later record: compaction has deleted the one of the mark.
+                if there.offset == mark.offset and there != mark:
+                    text = f"another record is at offset {mark.offset}: the topic was created again"
+                    raise ReadError(f"partition {place[0]}-{place[1]}: {text}")
+
+    def _note(self, event: Message, consumer: Consumer) -> str:
         """Process an event; return its text if it is an error that may be temporary, else an empty string.
 
         Raises:
             ReadError: the error is permanent.
         """
-        from confluent_kafka import KafkaError
+        from confluent_kafka import KafkaError, TopicPartition
 
         error = event.error()
         assert error is not None
@@ -201,6 +233,13 @@ class Source:
             # librdkafka looks for the coordinator of a group that this consumer does not use.
             return ""
         if code == KafkaError._AUTO_OFFSET_RESET:
+            place = _topic_partition(event)
+            if self._marks.get(place):
+                # Retention has deleted the record of a mark.
+                self._marks[place] = []
+                consumer.incremental_unassign([TopicPartition(*place)])
+                consumer.incremental_assign([TopicPartition(*place, self.positions[place])])
+                return ""
             raise ReadError(f"partition {event.topic()}-{event.partition()}: offset {event.offset()} is out of range")
         if code in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED) or error.fatal():
             raise ReadError(error.str())

@@ -27,7 +27,7 @@ from barnabas.pipeline.runner.dead_letters import DeadLetters
 from barnabas.pipeline.runner.freshness import Waits, waits_of
 from barnabas.pipeline.runner.outputs import TableWriter, at_or_after, write_rows
 from barnabas.pipeline.runner.plan import Delivery
-from barnabas.pipeline.runner.progress_file import ProgressFile, Span
+from barnabas.pipeline.runner.progress_file import ProgressFile, Span, newest_marks
 from barnabas.pipeline.runner.staging import Staging
 from barnabas.pipeline.runner.topic_output import TopicWriter
 from barnabas.pipeline.runner.upserts import truncated
@@ -266,7 +266,9 @@ class BatchRunner:
         # Without columns, rows are staged.
         direct = [topic for topic in self._direct if is_final or topic not in known or known[topic] is not None]
         discard = partial(self._discard, direct)
-        return self._shared.run(consumer, Request(tasks, own, {topic: ends[topic] for topic in own}, discard))
+        kept = self._writers.values() if self._progress_file is None else [self._progress_file]
+        marks = newest_marks(each.marks for each in kept)
+        return self._shared.run(consumer, Request(tasks, own, {topic: ends[topic] for topic in own}, discard, marks))
 
     def _task_of(
         self,

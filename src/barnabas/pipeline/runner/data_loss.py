@@ -21,8 +21,8 @@ from barnabas.pipeline.job import TableOutput
 from barnabas.pipeline.runner.cluster import Cluster
 from barnabas.pipeline.runner.outputs import TableWriter, open_tables
 from barnabas.pipeline.runner.plan import Delivery, RunPlan
-from barnabas.pipeline.runner.progress_file import Span
-from barnabas.pipeline.tables.table import Mark, Offsets, Progress
+from barnabas.pipeline.runner.progress_file import Span, newest_marks
+from barnabas.pipeline.tables.table import Offsets, Progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,13 +60,7 @@ def find_losses(
         progresses: The progress of each output.
     """
     is_same = all(progress.cluster_id == cluster_id for progress in progresses)
-    newest: dict[str, dict[int, Mark]] = {}
-    for progress in progresses:
-        for topic, partitions in progress.marks.items():
-            for number, mark in partitions.items():
-                known = newest.setdefault(topic, {}).get(number)
-                if known is None or mark.offset > known.offset:
-                    newest[topic][number] = mark
+    newest = newest_marks(progress.marks for progress in progresses)
     readable = readable_marks(newest, extents) if is_same else {}
     return lost_ranges(positions, _whole(cluster, positions, extents), newest, cluster.found_marks(readable), is_same)
 

@@ -6,7 +6,7 @@ Its tables store its progress; a job that only writes topics has a progress file
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
@@ -53,7 +53,7 @@ from barnabas.pipeline.runner.topic_output import TopicWriter
 from barnabas.pipeline.runner.turns import Turns
 from barnabas.pipeline.spark.jvm_errors import reason_of
 from barnabas.pipeline.tables.formats import open_table
-from barnabas.pipeline.tables.table import Offsets, Progress, TableError, TableUnavailableError
+from barnabas.pipeline.tables.table import Offsets, Progress, Table, TableError, TableUnavailableError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -213,7 +213,7 @@ class JobRun(BatchRun):
         Raises:
             ClusterUnavailableError: the cluster did not answer, or did not create a topic; try again.
             QueryStoppedError: Spark failed, for example because an executor was lost; try again.
-            TableError: a table refused the rows, or a file of a table is missing.
+            TableError: a table refused the rows, or a file of a table with versions is missing.
         """
         from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it has no types
         from pyspark.errors import PySparkException
@@ -226,7 +226,9 @@ class JobRun(BatchRun):
             self._refresh()
             is_done = True
         except (PySparkException, Py4JJavaError, TableUnavailableError) as error:
-            if any(name in str(error) for name in ("FILE_NOT_EXIST", "PATH_NOT_FOUND")):
+            is_missing = any(name in str(error) for name in ("FILE_NOT_EXIST", "PATH_NOT_FOUND"))
+            # Another run or job may have replaced the files of a Parquet table, which deletes them at once.
+            if is_missing and self.plan.table_format != "parquet":
                 raise TableError(
                     f"{self.plan.run}: a file of its tables is missing, as after a VACUUM with a retention that is too "
                     "short: restore it, or move the tables away and let the job read its topics again: "
@@ -387,12 +389,24 @@ class JobRun(BatchRun):
         self._job = _expanded(self.plan.job, tuple(self._inputs), by_key, self.plan.keeps_deleted)
         declared = tuple(output for output in self._job.outputs if isinstance(output, TableOutput))
         tables = open_tables(self._spark, self.plan, declared)
+        self._check_other_run(tables)
         writers = {
             output.name: TableWriter(tables[output.name], output, self.plan.run_of(output.name), self._cluster_id)
             for output in declared
         }
         self._derived = {name: writer for name, writer in writers.items() if self._is_derived(writer.declared)}
         self._writers = {name: writer for name, writer in writers.items() if name not in self._derived}
+
+    def _check_other_run(self, tables: Mapping[str, Table]) -> None:
+        """Raise PlanError if a table has progress of `plan.other_run` only: the run would write its records again."""
+        plan, other = self.plan, self.plan.other_run
+        for name, table in tables.items():
+            if other and table.progress(f"{other}/{name}") is not None and table.progress(plan.run_of(name)) is None:
+                raise PlanError(
+                    f"{table.location} has the progress of the run {other}, and none of the run {plan.run}: to "
+                    f"continue, name the job {plan.job.name} alone, with --as {other}; for another run choose another "
+                    "name"
+                )
 
     def _is_derived(self, output: TableOutput | TopicOutput) -> bool:
         """Return whether an output is derived: a table of `refresh` or `aggregate`, or a topic with the same rows."""
@@ -439,9 +453,9 @@ class JobRun(BatchRun):
         Raises:
             DataLossError: records are lost, and the plan says to stop.
         """
-        # Ignore existing topics that this run does not read: it was started with fewer topics than before.
-        left = set(self._cluster.topics()) - self._inputs.keys()
-        own = {topic: parts for topic, parts in positions.items() if topic not in left}
+        # Ignore topics that this run does not read: it was started with fewer topics than before.
+        read = {*self._inputs, *self._starts.named_topics(), *input_topics(positions, self.plan.any_topics)}
+        own = {topic: parts for topic, parts in positions.items() if topic in read}
         losses = find_losses(self._cluster, self._cluster_id, own, extents, progresses)
         new = not_reported(losses, absent)
         if new and self.plan.on_data_loss is OnDataLoss.STOP:
@@ -552,7 +566,12 @@ class JobRun(BatchRun):
         self._is_stale = True
         is_deriving = self._deriving is not None and self._deriving.is_alive()
         derived = () if is_deriving else self._derived.values()
-        self._maintenance.after_batch([each.table for each in self._writers.values()], [each.table for each in derived])
+        self._maintenance.after_batch(
+            [each.table for each in self._writers.values()],
+            [each.table for each in derived],
+            # A compaction deletes the merged files at once, and the derivation may read them.
+            is_busy=is_deriving and self.plan.table_format == "parquet",
+        )
 
     def _complete_figures(self) -> None:
         """Update the freshness: waits of more than a minute ago no longer count."""

@@ -45,17 +45,18 @@ class Maintenance:
         self._compacted_s = now_s()
         self._trimmed_s: float | None = None
 
-    def after_batch(self, appended: Iterable[_Kept], replaced: Iterable[_Kept]) -> None:
+    def after_batch(self, appended: Iterable[_Kept], replaced: Iterable[_Kept], is_busy: bool = False) -> None:
         """Run the maintenance that is due.
 
         Args:
             appended: Tables that grow by small files.
             replaced: Tables that are rewritten each time, and leave their old files behind.
+            is_busy: Whether files must stay: what is due is done after a later batch.
         """
         self._batch_count += 1
         now_s = self._now_s()
         is_due_by_time = 0 < self._every.seconds <= now_s - self._compacted_s
-        if not is_due_by_time and not 0 < self._every.batches <= self._batch_count:
+        if is_busy or (not is_due_by_time and not 0 < self._every.batches <= self._batch_count):
             return
         self._batch_count, self._compacted_s = 0, now_s
         # A topic without rows has no table yet.

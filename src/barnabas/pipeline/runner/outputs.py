@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
 from barnabas.clients.positions import is_reached
 from barnabas.pipeline.job import DELETED, KEY, Job, Mode, TableOutput, TopicOutput
 from barnabas.pipeline.runner.plan import Delivery, RunPlan
-from barnabas.pipeline.runner.progress_file import Span, advanced, rebased
+from barnabas.pipeline.runner.progress_file import Marks, Span, advanced, rebased
 from barnabas.pipeline.runner.topic_output import TopicWriter
 from barnabas.pipeline.runner.upserts import GONE, MARKS, latest
 from barnabas.pipeline.spark.catalogs import is_name
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from barnabas.pipeline.tables.data_files import DataFile
+
+T = TypeVar("T")
 
 
 class TableWriter:
@@ -50,13 +52,18 @@ class TableWriter:
         """
         return self._own(self.progress.offsets) if self.progress else {}
 
+    @property
+    def marks(self) -> Marks:
+        """The last record read of each partition, of the same topics as `offsets`."""
+        return self._own(self.progress.marks) if self.progress else {}
+
     def has(self, ends: Offsets) -> bool:
         """Return whether the table contains all its rows up to these offsets."""
         return self.progress is not None and is_reached(self.offsets, self._own(ends))
 
-    def _own(self, offsets: Offsets) -> Offsets:
+    def _own(self, by_topic: Mapping[str, T]) -> dict[str, T]:
         own = self.declared.topic
-        return {topic: parts for topic, parts in offsets.items() if own in ("", topic)}
+        return {topic: each for topic, each in by_topic.items() if own in ("", topic)}
 
     def write(self, rows: DataFrame, span: Span, delivery: Delivery, where: str = "") -> None:
         """Commit rows and their end offsets in one step; with at-most-once delivery, commit the offsets alone first.

@@ -47,6 +47,7 @@ class RunPlan:
         table_format: delta, iceberg, parquet or postgresql.
         checkpoint: The directory of all jobs' checkpoints; this job's is below it.
         run: Name of the run in the tables' progress: several runs may write the same tables at the same time.
+        other_run: The name that this run would have with other jobs in its command, or without them; "": the same name.
         topics: Topics by input or output, instead of the declared ones.
         any_topics: Topics of an input that reads any topics; a text between slashes is a pattern.
         event_format: json or avro.
@@ -95,6 +96,7 @@ class RunPlan:
     by_key: tuple[str, ...] = ()
     keeps_deleted: bool = False
     envelope: str = ""
+    other_run: str = ""
 
     def topic_of_input(self, declared: TopicInput) -> str:
         """Return the name of an input's topic."""

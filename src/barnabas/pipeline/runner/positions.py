@@ -50,7 +50,7 @@ class Starts:
         is_first_start = is_first_look and not read
         starts = {} if is_first_start else stored
         new = {topic: own for topic, own in extents.items() if topic not in starts and topic not in read}
-        named = self._named_topics()
+        named = self.named_topics()
         chosen = {topic: own for topic, own in new.items() if is_first_start or (is_first_look and topic in named)}
         later = {topic: own for topic, own in new.items() if topic not in chosen}
         for bound, some in ((self._plan.start, chosen), (Bound(), later)):
@@ -82,11 +82,11 @@ class Starts:
             for topic, own in extents.items()
         }
 
-    def _named_topics(self) -> set[str]:
+    def named_topics(self) -> set[str]:
         """Return the topics that the plan names; a pattern names none."""
         inputs = [each for each in self._plan.job.inputs if isinstance(each, TopicInput)]
         return {each for each in self._plan.any_topics if not is_pattern(each)} | {
-            self._plan.topic_of_input(each) for each in inputs if each.event is not None
+            topic for each in inputs if (topic := self._plan.topic_of_input(each))
         }
 
 

@@ -1,6 +1,6 @@
 """A run's progress: how a batch advances it, and the file that stores it if no table does."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from barnabas.clients.positions import merged
@@ -53,6 +53,18 @@ def _next(older: Progress | None) -> int:
     return (older.sequence if older else 0) + 1
 
 
+def newest_marks(all_marks: Iterable[Marks]) -> Marks:
+    """Return the mark with the highest offset of each partition."""
+    newest: dict[str, dict[int, Mark]] = {}
+    for marks in all_marks:
+        for topic, partitions in marks.items():
+            for number, mark in partitions.items():
+                known = newest.setdefault(topic, {}).get(number)
+                if known is None or mark.offset > known.offset:
+                    newest[topic][number] = mark
+    return newest
+
+
 class ProgressFile:
     """A run's progress in a file of its checkpoint, for a job that only writes topics."""
 
@@ -67,6 +79,11 @@ class ProgressFile:
     def offsets(self) -> Offsets:
         """The offsets up to which the run has read."""
         return self.progress.offsets if self.progress else {}
+
+    @property
+    def marks(self) -> Marks:
+        """The last record read of each partition."""
+        return self.progress.marks if self.progress else {}
 
     def advance(self, span: Span) -> None:
         """Store the progress after a batch."""

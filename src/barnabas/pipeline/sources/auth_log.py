@@ -73,7 +73,7 @@ _PAM = re.compile(r"(?:pam_[a-z_]+\(|PAM[^:]*authentication failure)", re.DOTALL
 _PAM_FAILURE = re.compile(
     r"pam_[a-z_]+\(sshd(?:-[a-z]+)?:auth\): authentication failure; "
     # The first `rhost=`: a user name may contain another one.
-    r".*?\brhost=(?P<address>[^ ]*)(?: +user=(?P<user>.*))?",
+    r"(?>.*?\brhost=)(?P<address>[^ ]*+)(?: ++user=(?P<user>.*))?",
     re.DOTALL,
 )
 _EXCEEDED = re.compile(

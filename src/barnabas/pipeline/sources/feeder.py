@@ -9,8 +9,9 @@ Invariants:
   message must still begin with the same line.
 - Within a partition, the first appearances of records are in line order, without a gap. A batch whose response was lost
   may appear twice, with the same ids.
-- A record's partition depends on its key (murmur2, as in Kafka's own clients), or on its line number if it has no key.
-  So with the same number of partitions, a line always goes to the same partition.
+- A record's partition depends on its key (murmur2, as in Kafka's own clients), or on its line number if it has no key,
+  and on the topic's number of partitions at the log's first record, which each record has in the header `partitions`.
+  So a line always goes to the same partition, also after partitions were added.
 
 Why first appearances stay in order even if senders are killed: each sender's records in a partition are a gapless part
 of that partition's sequence. It starts at the latest one record after the last record found at the sender's start.
@@ -32,7 +33,15 @@ from barnabas.pipeline.events.encode import encode_json, record_key
 from barnabas.pipeline.events.types import EventType
 from barnabas.pipeline.job import DEAD_LETTER_SUFFIX
 from barnabas.pipeline.sources.log_lines import REPEATED_LOG_REMEDY, SourceLine, has_same_begin, is_same_log
-from barnabas.pipeline.sources.topics import ID_HEADER, BrokerTopics, LastRecord, Outgoing, TopicUnavailableError
+from barnabas.pipeline.sources.topics import (
+    ID_HEADER,
+    PARTITIONS_HEADER,
+    BrokerTopics,
+    LastRecord,
+    Outgoing,
+    TopicUnavailableError,
+    counts_for,
+)
 
 T = TypeVar("T")
 
@@ -121,13 +130,18 @@ def feed(
     names = [*(plan.topic_of(event_type) for event_type in plan.event_types), plan.dead_letter_topic]
     partition_counts = attempt(lambda _: topics.create(dict.fromkeys(names, plan.partition_count)))
     partitions = [TopicPartition(name, index) for name in names for index in range(partition_counts[name])]
-    filter_ = _Filter(attempt(lambda _: topics.last_records(partitions)), plan)
+    last_records = attempt(lambda _: topics.last_records(partitions))
+    filter_ = _Filter(last_records, plan)
     pace = _Pace(plan.lines_per_s, sleep)
     progress = FeedProgress()
     batch: list[Outgoing] = []
     batch_line_count = 0
+    log, counts = "", partition_counts
     for line in lines:
-        new = [record for record in records_of(line, plan, partition_counts) if filter_.is_new(line, record)]
+        if line.log != log:
+            log = line.log
+            counts = counts_for(partial(is_same_log, name=log), last_records, partition_counts)
+        new = [record for record in records_of(line, plan, counts) if filter_.is_new(line, record)]
         if line.is_last_for_now and plan.is_followed:
             filter_.check_length(line)
         batch += new
@@ -155,14 +169,18 @@ def records_of(line: SourceLine, plan: FeedPlan, partition_counts: Mapping[str, 
     if line.refused is not None:
         topic = plan.dead_letter_topic
         partition = TopicPartition(topic, line.number % partition_counts[topic])
-        headers = ((ID_HEADER, place.encode()), (REASON_HEADER, line.refused.reason.encode()))
+        headers = _headers(place, partition_counts[topic], (REASON_HEADER, line.refused.reason.encode()))
         yield Outgoing(partition, None, line.refused.text.encode(), line.time_ms, headers)
     for event_type, fields in line.events:
         topic = plan.topic_of(event_type)
         key = record_key(event_type, fields)
         partition = TopicPartition(topic, partition_for_key(key, partition_counts[topic]))
-        header = (ID_HEADER, str(fields["id"]).encode())
-        yield Outgoing(partition, key, _encode(event_type, fields, plan.format), line.time_ms, (header,))
+        headers = _headers(str(fields["id"]), partition_counts[topic])
+        yield Outgoing(partition, key, _encode(event_type, fields, plan.format), line.time_ms, headers)
+
+
+def _headers(record_id: str, partition_count: int, *others: tuple[str, bytes]) -> tuple[tuple[str, bytes], ...]:
+    return (ID_HEADER, record_id.encode()), *others, (PARTITIONS_HEADER, str(partition_count).encode())
 
 
 def _encode(event_type: EventType, fields: Mapping[str, object], format: str) -> bytes:

@@ -8,7 +8,7 @@ Source: librdkafka's INTRODUCTION.md, Idempotent Producer; its CONFIGURATION.md.
 """
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -21,6 +21,9 @@ from barnabas.core.types import TopicPartition
 
 ID_HEADER = "id"
 """`<log>:<line>`, with a suffix after a second colon if a line yields several records."""
+
+PARTITIONS_HEADER = "partitions"
+"""Number of partitions of the record's topic when the first record of its log was sent."""
 
 _TIMEOUT_S = 5.0
 _RETRY_S = 0.1
@@ -67,6 +70,29 @@ class LastRecord:
             return log, int(number)
         except ValueError:
             return None
+
+
+def counts_for(
+    is_of_log: Callable[[str], bool],
+    last_records: Mapping[TopicPartition, LastRecord],
+    partition_counts: Mapping[str, int],
+) -> dict[str, int]:
+    """Return the numbers of partitions by which a log's records are distributed, by topic.
+
+    A log that was begun before partitions were added keeps the earlier number: with another one, its lines would be in
+    other partitions, where records would be sent twice or skipped.
+
+    Args:
+        is_of_log: Whether the log of a record, by its name in the header `ID_HEADER`, is this log.
+        last_records: The last records of the topics' partitions.
+        partition_counts: The present numbers of partitions.
+    """
+    counts = dict(partition_counts)
+    for partition, record in last_records.items():
+        place, count = record.log_position, record.header(PARTITIONS_HEADER) or b""
+        if place is not None and is_of_log(place[0]) and count.isdigit():
+            counts[partition.topic] = int(count)
+    return counts
 
 
 class BrokerTopics:

@@ -107,6 +107,11 @@ class CatalogEntry:
             except (NoSuchTableError, NoSuchNamespaceError):
                 if older is None:
                     return None
+            except FileNotFoundError:
+                if self._directory is None or self._directory.exists():
+                    raise
+                # The directory was moved away or deleted: `create` removes the entry.
+                return None
             # An earlier release wrote the table without a catalog.
             self._make_namespace(catalog)
             with suppress(TableAlreadyExistsError):
@@ -120,6 +125,9 @@ class CatalogEntry:
             catalog = self._catalog()
             self._make_namespace(catalog)
             location = None if self._directory is None else str(self._directory)
+            if self._directory is not None and not self._directory.exists():
+                with suppress(NoSuchTableError):
+                    catalog.drop_table(self._identifier)
             with suppress(TableAlreadyExistsError):
                 catalog.create_table(self._identifier, schema, location, spec, order, dict(properties))
 

@@ -143,7 +143,8 @@ class PostgresqlTable:
         """Return the progress of a run, None if it has no commit; later calls of `sink` are for this run."""
         self._run = run
         with self._server.cursor() as cursor:
-            return self._progress(cursor, run) if self._there(cursor, _PROGRESS_TABLE) else None
+            is_there = self._there(cursor, self._name) and self._there(cursor, _PROGRESS_TABLE)
+            return self._progress(cursor, run) if is_there else None
 
     def append(self, rows: DataFrame, progress: Progress) -> None:
         with self._written(rows, progress) as (files, columns):
@@ -170,15 +171,17 @@ class PostgresqlTable:
             RowsRefusedError: the server rejects a row, such as a row larger than a page.
         """
         with self._transaction(progress, files) as cursor:
-            copied_names = columns.names
-            columns = aligned_columns(columns, self._columns(cursor)[0], self.location)
+            copied_names, known = columns.names, self._columns(cursor)[0]
+            columns = aligned_columns(columns, known, self.location)
             staged = self._staged(files, columns, copied_names)
             self._widen(cursor, staged, columns)
-            index, has_place = self._short_name("place"), set(_PLACE) <= set(columns.names)
+            index, plain_index = indexes = [self._index_name(cursor, kind) for kind in ("place", "places")]
+            has_place = set(_PLACE) <= set(columns.names)
             if has_place and not files and self._goes_back(cursor, progress):
-                self._allow_several(cursor, index)
-            is_guarded = has_place and not self._there(cursor, self._short_name("places"))
-            if is_guarded:
+                self._allow_several(cursor, index, plain_index)
+            is_guarded = has_place and not self._there(cursor, plain_index)
+            # A table that you put in the place of a renamed one may have rows that the index refuses: it gets none.
+            if is_guarded and (not known.fields or indexes == [self._short_name("place"), self._short_name("places")]):
                 self._make_unique(cursor, index, "({})", identifiers(_PLACE))
             try:
                 with cursor.connection.transaction():
@@ -191,7 +194,7 @@ class PostgresqlTable:
                     raise TableError(
                         f"{self.location}: rows of these records already exist: {error.diag.message_detail}"
                     ) from None
-                self._allow_several(cursor, index)
+                self._allow_several(cursor, index, plain_index)
                 self._insert(cursor, staged)
 
     def discard(self, files: Sequence[DataFile]) -> None:
@@ -214,7 +217,7 @@ class PostgresqlTable:
                     raise RowsRefusedError("a key has a NUL character, which PostgreSQL does not support")
             # A digest, because a key may be too long for an index.
             unique = _digest(sql.Identifier(*key)) if gone else identifiers(key)
-            self._make_unique(cursor, self._short_name("key", *key), "({}) NULLS NOT DISTINCT", unique)
+            self._make_unique(cursor, self._index_name(cursor, "key", *key), "({}) NULLS NOT DISTINCT", unique)
             schema, has_nul = self._columns(cursor)
             # A NOT NULL column that no row of the batch has stays as it is.
             changed = [each.name for each in schema.fields if each.nullable or each.name in staged.names]
@@ -322,6 +325,13 @@ class PostgresqlTable:
                 create = "CREATE TABLE IF NOT EXISTS {} ({}, PRIMARY KEY (table_name, run))"
                 execute(cursor, create, self._progress_table, columns)
                 cursor.connection.commit()
+            if not self._there(cursor, self._name):
+                # A table that was dropped or renamed leaves its progress; another run may be creating the table anew.
+                stale = "{} FROM {} WHERE table_name = {} AND to_regclass({}) IS NULL"
+                names = self._progress_table, self._name, self._target.as_string(None)
+                # Without stale rows, the run needs no right to delete.
+                if execute(cursor, stale, sql.SQL("SELECT"), *names).fetchone() is not None:
+                    execute(cursor, stale, sql.SQL("DELETE"), *names)
             row_of_run = self._progress_table, self._name, progress.run
             # A row to lock before the run's first commit; the insert waits for another writer of the same run.
             first = "INSERT INTO {} (table_name, run, sequence) VALUES ({}, {}, 0) ON CONFLICT DO NOTHING"
@@ -332,7 +342,7 @@ class PostgresqlTable:
             if progress.sequence != row[0] + 1:
                 raise TableMovedError(
                     f"{self.location}: run {progress.run} has committed number {row[0]}, so {progress.sequence} is "
-                    "out of order: another writer uses the run's name"
+                    "out of order: another writer uses the run's name, or the table was dropped or renamed"
                 )
             yield cursor
             store = (
@@ -465,11 +475,11 @@ class PostgresqlTable:
             if offset < (end := last.offsets.get(topic, {}).get(number, 0))
         )
 
-    def _allow_several(self, cursor: Cursor, index: str) -> None:
+    def _allow_several(self, cursor: Cursor, index: str, plain_index: str) -> None:
         """Replace the unique index on `_PLACE` by one that allows several rows of a record."""
         self._lock(cursor)
         execute(cursor, "DROP INDEX IF EXISTS {}", sql.Identifier(self._schema, index))
-        name = sql.Identifier(self._short_name("places"))
+        name = sql.Identifier(plain_index)
         execute(cursor, "CREATE INDEX IF NOT EXISTS {} ON {} ({})", name, self._target, identifiers(_PLACE))
 
     def _make_unique(self, cursor: Cursor, name: str, suffix: LiteralString, columns: sql.Composable) -> None:
@@ -523,6 +533,16 @@ class PostgresqlTable:
 
     def _staging_prefix(self, run: str) -> str:
         return self._short_name("staging", run) + "_"
+
+    def _index_name(self, cursor: Cursor, *parts: str) -> str:
+        """Return the name of an index of this table; an earlier table that was renamed keeps its indexes' names."""
+        name, target = self._short_name(*parts), self._target.as_string(None)
+        find = "SELECT to_regclass({})::oid, (SELECT indrelid FROM pg_index WHERE indexrelid = to_regclass({}))"
+        row = execute(cursor, find, target, sql.Identifier(self._schema, name).as_string(None)).fetchone()
+        assert row is not None
+        own = self._short_name(*parts, str(row[0]))
+        # Once the earlier table is dropped, the name is free, but the index has the other one.
+        return own if row[1] not in (None, row[0]) or self._there(cursor, own) else name
 
     def _short_name(self, *parts: str) -> str:
         """Return a name for an object of this table, short enough for PostgreSQL."""

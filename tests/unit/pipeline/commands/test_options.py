@@ -12,6 +12,7 @@ from barnabas.pipeline.commands.options import (
     feeder_security,
     kafka_options,
     parse_bound,
+    run_names,
     sender_options,
     settle_format,
 )
@@ -40,6 +41,20 @@ def test_bounds():
     assert parse_bound('{"t": {"0": 5}}') == Bound(offsets={"t": {0: 5}})
     with pytest.raises(PlanError, match="last tuesday"):
         parse_bound("last tuesday")
+
+
+@pytest.mark.parametrize(
+    ("name", "has_other_jobs", "run", "other_run"),
+    [
+        ("", False, "load", ""),
+        ("", True, "load", ""),
+        ("prod", False, "prod", "prod/load"),
+        ("prod", True, "prod/load", "prod"),
+        ("prod/load", False, "prod/load", "prod/load/load"),
+    ],
+)
+def test_the_name_of_a_run_has_the_job_if_it_has_other_jobs(name, has_other_jobs, run, other_run):
+    assert run_names(name, "load", has_other_jobs) == (run, other_run)
 
 
 def options(*arguments):

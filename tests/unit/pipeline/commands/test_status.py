@@ -1,5 +1,6 @@
 """`barnabas pipeline status` on a terminal."""
 
+import json
 import re
 import time
 from pathlib import Path
@@ -37,6 +38,14 @@ def test_names_are_whole_and_times_on_one_line_however_wide_it_is(
         own = [line for line in lines if line.startswith(f"{run} ")]
         assert len(own) == line_count
         assert re.search(r"running .*12,854,959 .*3,54\d s ago .* 1,239\.9 s .*1,239\.9 s", " ".join(own))
+
+
+@pytest.mark.parametrize("name", ["backfill-of-november", "backfill-of-november/load"])
+def test_a_run_of_several_jobs_is_found_by_its_name(
+    directory: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    assert main(["status", name, "--json", "--checkpoint", str(directory)]) == 0
+    assert [each["run"] for each in json.loads(capsys.readouterr().out)] == ["backfill-of-november/load"]
 
 
 def test_a_long_name_of_a_topic_is_broken_and_no_number_is(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import time
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
@@ -222,6 +223,8 @@ def test_nested_columns_are_read() -> None:
         (T.TimestampType(), "2015-05", datetime(2015, 5, 1, tzinfo=UTC)),
         (T.TimestampType(), "2015-05-17T10:05:03.1234567+02:30", datetime(2015, 5, 17, 7, 35, 3, 123456, tzinfo=UTC)),
         (T.TimestampType(), "2015-05-17T10:05:03 Europe/Berlin", datetime(2015, 5, 17, 8, 5, 3, tzinfo=UTC)),
+        (T.TimestampType(), " 2015-05-17T10:05:03.  Europe/Berlin\n ", datetime(2015, 5, 17, 8, 5, 3, tzinfo=UTC)),
+        (T.TimestampType(), "2015-05-17T10:05:03 UTC\nUTC", None),
         (T.TimestampType(), "2015-05-17T10:05:03+18:00", datetime(2015, 5, 16, 16, 5, 3, tzinfo=UTC)),
         (T.TimestampType(), "2015-05-17T10:05:03+18:01", None),
         (T.TimestampType(), "2015-05-17T10:05:03+05:60", None),
@@ -242,6 +245,15 @@ def test_a_text_is_read_as_its_column_s_type(data_type: T.DataType, text: str, v
         assert reasons == {0: f"{where}, which cannot be parsed from: {text}"}
     else:
         assert rows == {0: {"v": value}}
+
+
+@pytest.mark.parametrize("text", ["{}x", "2015{}x", "2015-05-17T10:05:03{}x\nx", "2015-05-17T10:05:03.5{}x\nx"])
+def test_a_long_text_that_is_no_time_is_refused_at_once(text: str) -> None:
+    value = json.dumps({"v": text.format(" " * 100_000)}).encode()
+    began_s = time.process_time()
+    _, reasons = RowReader(struct(v=T.TimestampType())).read([value])
+    assert reasons[0] is not None
+    assert time.process_time() - began_s < 1
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -40,6 +41,16 @@ def test_jobs_are_read_for_from_the_first_start_to_the_first_end():
         OffsetRange("t", 1, 5, 9),
         OffsetRange("u", 0, 1, 2),
     ]
+
+
+def test_a_range_has_the_records_that_the_jobs_have_read_last():
+    marks = [Mark(9, 1, 1), Mark(19, 1, 2)]
+    requests = [
+        replace(request({"t": {0: 10}, "u": {0: 0}}, {"t": {0: 30}, "u": {0: 1}}), marks={"t": {0: marks[0]}}),
+        replace(request({"t": {0: 20}}, {"t": {0: 30}}), marks={"t": {0: marks[1], 1: marks[1]}, "v": {0: marks[1]}}),
+        request({"t": {0: 10}}, {"t": {0: 30}}),
+    ]
+    assert ranges_of(requests) == [OffsetRange("t", 0, 10, 30, frozenset(marks)), OffsetRange("u", 0, 0, 1)]
 
 
 def test_a_range_is_not_negative_where_one_job_is_ahead_of_the_other_one_s_end():

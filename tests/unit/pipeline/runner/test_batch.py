@@ -22,7 +22,14 @@ from barnabas.pipeline.runner.dead_letters import DeadLetter
 from barnabas.pipeline.runner.outputs import TableWriter
 from barnabas.pipeline.runner.plan import Delivery
 from barnabas.pipeline.tables.layout import PLAIN
-from barnabas.pipeline.tables.table import USUAL_LIMITS, Offsets, Progress, RowsRefusedError, TableUnavailableError
+from barnabas.pipeline.tables.table import (
+    USUAL_LIMITS,
+    Mark,
+    Offsets,
+    Progress,
+    RowsRefusedError,
+    TableUnavailableError,
+)
 
 REFUSED = 417
 COLUMNS = StructType([StructField("id", LongType())])
@@ -141,14 +148,17 @@ def test_files_of_a_failed_batch_are_deleted_unless_their_commit_has_begun(
     assert {name: table.discarded for name, table in tables.items()} == discarded
 
 
+class Reader(BatchRunner):
+    """Requests records, without tasks."""
+
+    def _task_of(self, *arguments: Any) -> Any:
+        return None
+
+
 @pytest.mark.parametrize(("columns", "discarded"), [(COLUMNS, ["file"]), (None, [])])
 def test_files_of_a_failed_read_are_deleted_from_the_table_unless_they_are_staged(
     columns: StructType | None, discarded: list[str]
 ) -> None:
-    class Reader(BatchRunner):
-        def _task_of(self, *arguments: Any) -> Any:
-            return None
-
     def read(consumer: Any, request: Request) -> Result:
         request.discard({"a": ["file"]})  # type: ignore[list-item]
         raise ReadError("the broker is gone")
@@ -158,3 +168,21 @@ def test_files_of_a_failed_read_are_deleted_from_the_table_unless_they_are_stage
     with pytest.raises(ReadError):
         runner.run({}, {"a": {0: 0}}, {"a": {0: 9}})
     assert table.discarded == discarded
+
+
+def test_a_batch_compares_the_last_record_that_the_table_of_a_topic_has() -> None:
+    tables, marks = {name: Numbers(COLUMNS) for name in "ab"}, {"a": Mark(9, 1, 1), "b": Mark(19, 1, 1)}
+    requests: list[Request] = []
+
+    def read(consumer: Any, request: Request) -> Result:
+        requests.append(request)
+        raise ReadError("the broker is gone")
+
+    for name, table in tables.items():
+        # What a table notes of the topics of other tables may be older.
+        older = {each: {0: Mark(30, 1, 0)} for each in tables}
+        offsets = {each: {0: mark.offset + 1} for each, mark in marks.items()}
+        table.stored = Progress(f"load/{name}", 1, "", offsets, older | {name: {0: marks[name]}})
+    with pytest.raises(ReadError):
+        runner_of(Reader, tables, list, read).run({}, {"a": {0: 10}, "b": {0: 20}}, {"a": {0: 11}, "b": {0: 20}})
+    assert [each.marks for each in requests] == [{"a": {0: marks["a"]}, "b": {0: marks["b"]}}]

@@ -3,24 +3,35 @@
 The job writes topics only, so no test needs Spark.
 """
 
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
+from threading import Event, Thread
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql.types import LongType, StructField, StructType
 
 from barnabas.clients.positions import Extent
 from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.job import Job, TopicInput, TopicOutput
+from barnabas.pipeline.jobs.load import JOB as LOAD
 from barnabas.pipeline.runner import job_run
+from barnabas.pipeline.runner.batch import BatchReport
+from barnabas.pipeline.runner.batch_run import QueryStoppedError
 from barnabas.pipeline.runner.checkpoint import Files
 from barnabas.pipeline.runner.cluster import Cluster, KafkaOptions
 from barnabas.pipeline.runner.data_loss import DataLossError
 from barnabas.pipeline.runner.job_run import JobRun
+from barnabas.pipeline.runner.maintenance import Every
 from barnabas.pipeline.runner.plan import Bound, OnDataLoss, PlanError, RunPlan
 from barnabas.pipeline.runner.positions import Starts
 from barnabas.pipeline.runner.progress_file import ProgressFile, Span
 from barnabas.pipeline.runner.run_metrics import Metrics
-from barnabas.pipeline.tables.table import Mark, Offsets
+from barnabas.pipeline.tables.formats import open_table
+from barnabas.pipeline.tables.table import Mark, Offsets, Progress, TableError
 
 Topics = dict[str, dict[int, Extent]]
 
@@ -80,7 +91,8 @@ class Place:
 
     def run(self, **fields: Any) -> JobRun:
         kafka = KafkaOptions("127.0.0.1:9092", {})
-        plan = RunPlan(FORWARD, kafka, self._directory, "delta", self._directory, "forward", **fields)
+        names: dict[str, Any] = {"job": FORWARD, "table_format": "delta", "run": "forward", **fields}
+        plan = RunPlan(kafka=kafka, tables=self._directory, checkpoint=self._directory, **names)
         cluster = cast(Cluster, self.cluster)
         args = cast(Any, None), plan, cluster, Metrics(), lambda figures: None, self.warnings.append
         return JobRun(*args, now_s=lambda: self.time_s)
@@ -235,6 +247,28 @@ def test_a_partition_that_is_gone_is_lost_once_and_resumed_if_its_last_read_reco
     assert kept == lost
 
 
+ANY = replace(FORWARD, inputs=(TopicInput("any", None),))
+
+
+@pytest.mark.parametrize(
+    ("reads", "is_lost"),
+    [
+        ({}, True),
+        ({"job": replace(FORWARD, inputs=FORWARD.inputs[:1])}, False),
+        ({"job": replace(FORWARD, inputs=tuple(replace(each, event=None) for each in FORWARD.inputs))}, True),
+        ({"job": ANY, "any_topics": ("a", "b")}, True),
+        ({"job": ANY, "any_topics": ("/a|b/",)}, True),
+        ({"job": ANY, "any_topics": ("a", "/c/")}, False),
+    ],
+)
+def test_a_topic_that_the_run_no_longer_reads_may_be_deleted(place: Place, reads: dict[str, Any], is_lost: bool):
+    place.cluster.there = ONE
+    run = place.run(**reads)
+    run._inputs = run._find_inputs()
+    with pytest.raises(DataLossError, match="b-0") if is_lost else nullcontext():
+        run._check_losses({"a": {0: 10}, "b": {0: 50}}, ONE, [], {})
+
+
 LATEST: dict[str, Any] = {"start": Bound(is_latest=True)}
 
 
@@ -314,3 +348,76 @@ def test_a_rewind_below_the_log_start_is_refused(place: Place, is_dry: bool):
     assert place.progress().offsets == {"a": {0: 1_000, 1: 1_000}}
     place.run(start=Bound(offsets={"a": {1: 900}})).rewind(is_dry)
     assert place.progress().offsets == {"a": {0: 1_000, 1: 1_000 if is_dry else 900}}
+
+
+COLUMNS = StructType([StructField("id", LongType())])
+
+
+@pytest.mark.parametrize(
+    ("there", "run", "other_run", "is_refused"),
+    [
+        ([], "prod", "prod/load", False),
+        (["load", "backfill"], "prod", "prod/load", False),
+        (["prod/load"], "prod", "prod/load", True),
+        (["prod"], "prod/load", "prod", True),
+        (["prod", "prod/load"], "prod", "prod/load", False),
+        (["prod/load"], "prod/load", "prod/load/load", False),
+    ],
+)
+def test_a_table_that_only_the_other_form_of_the_name_has_written_is_refused(
+    place: Place, tmp_path: Path, there: list[str], run: str, other_run: str, is_refused: bool
+):
+    place.cluster.there = {"orders": {0: Extent(0, 9)}}
+    table = open_table(cast(Any, None), f"{tmp_path}/load/orders", "parquet")
+    for name in there:
+        table.append_files([], COLUMNS, Progress(f"{name}/orders", 1, "cluster", {"orders": {0: 9}}, {}))
+    fields: dict[str, Any] = {"job": LOAD, "any_topics": ("orders",), "table_format": "parquet", **LATEST}
+    for begin in (JobRun._begin, lambda job: job.rewind(is_dry=True)):
+        with pytest.raises(PlanError, match=f"--as {other_run};") if is_refused else nullcontext():
+            begin(place.run(run=run, other_run=other_run, **fields))
+
+
+@pytest.mark.parametrize(
+    ("table_format", "is_deriving", "compacted"),
+    [
+        ("delta", False, [0, 1, 1, 2]),
+        ("delta", True, [0, 1, 1, 2]),
+        ("parquet", False, [0, 1, 1, 2]),
+        ("parquet", True, [0, 0, 1, 1]),
+    ],
+)
+def test_parquet_tables_are_compacted_once_no_derivation_reads_them(
+    place: Place, table_format: str, is_deriving: bool, compacted: list[int]
+):
+    is_derived, counts, found = Event(), [], []
+    table = SimpleNamespace(exists=lambda: True, compact=lambda: counts.append(1), trim_history=lambda: None)
+    run = place.run(table_format=table_format, compact_every=Every(batches=2))
+    run._writers = {"facts": cast(Any, SimpleNamespace(table=table))}
+    run._deriving = Thread(target=is_derived.wait)
+    try:
+        run._deriving.start()
+        if not is_deriving:
+            is_derived.set()
+            run._deriving.join()
+        for number in range(4):
+            if number == 2:
+                is_derived.set()
+                run._deriving.join()
+            run._take(BatchReport(1, 0, 1, 1.0, {"a": {0: number}}))
+            found.append(len(counts))
+        assert found == compacted
+    finally:
+        is_derived.set()
+
+
+@pytest.mark.parametrize(("table_format", "error"), [("delta", TableError), ("parquet", QueryStoppedError)])
+@pytest.mark.parametrize("condition", ["FAILED_READ_FILE.FILE_NOT_EXIST", "PATH_NOT_FOUND"])
+def test_a_missing_file_of_a_parquet_table_may_have_been_replaced_meanwhile(
+    place: Place, table_format: str, error: type[Exception], condition: str
+):
+    def fail(frames: Any, parameters: Any) -> Any:
+        raise PySparkException(f"[{condition}] a file does not exist")
+
+    run = place.run(job=replace(FORWARD, refresh=fail), table_format=table_format)
+    with pytest.raises(error):
+        run.refresh()

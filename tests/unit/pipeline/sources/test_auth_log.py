@@ -1,6 +1,7 @@
 """OpenSSH's lines: which are logins, whose, from where; and that each line gives something, nothing, or is refused."""
 
 import os
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -267,6 +268,13 @@ def test_any_line_gives_logins_nothing_or_is_refused(texts: list[str]) -> None:
         assert not (each.events and each.refused)
         for event_type, fields in each.events:
             encode_json(event_type, fields)
+
+
+def test_a_line_with_very_many_hosts_is_read_in_no_time() -> None:
+    began_s = time.process_time()
+    (line,) = read(said(f"pam_unix(sshd:auth): authentication failure; {'rhost=' * 10_000} x"))
+    assert line.events == []
+    assert time.process_time() - began_s < 1
 
 
 @given(st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), min_size=1))

@@ -130,6 +130,25 @@ def test_each_partition_goes_on_where_it_ends(data: st.DataObject) -> None:
     assert topics.ids() == expected()
 
 
+@given(st.data(), st.booleans())
+def test_a_log_keeps_its_partitions_if_more_are_added(data: st.DataObject, is_followed: bool) -> None:
+    topics, fresh = MemoryTopics(), MemoryTopics()
+    run(topics)
+    topics.counts = fresh.counts = dict.fromkeys(topics.counts, 5)
+    for partition, records in topics.records.items():
+        topics.records[partition] = records[: data.draw(st.integers(1, len(records)), label=str(partition))]
+    run(topics, plan=replace(PLAN, is_followed=is_followed))
+    there = expected()
+    assert topics.ids() == there
+    # The next log is in all partitions, also after a restart.
+    rotated = list(source(log="rotated"))
+    run(fresh, rotated)
+    for line_count in (20, LINE_COUNT):
+        run(topics, rotated[:line_count], FOLLOWED)
+    for partition, ids in topics.ids().items():
+        assert ids == [*there.get(partition, []), *fresh.ids().get(partition, [])]
+
+
 def test_complete_topics_are_left_as_they_are(topics: MemoryTopics) -> None:
     run(topics)
     progress = run(topics)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.pipeline.job import Parameters
 from barnabas.pipeline.jobs.security.scoring import Rule, Sign, judge, shaped
-from barnabas.pipeline.jobs.security.user_agents import declared_pattern
+from barnabas.pipeline.jobs.security.user_agents import MOST_SEARCHED, declared_pattern
 from barnabas.pipeline.jobs.security.visitors import agent_figures
 
 if TYPE_CHECKING:
@@ -186,5 +186,6 @@ def with_declared(figures: DataFrame) -> DataFrame:
     # The pattern is long, so it is matched once per agent. It is matched against an aggregate of the key: Spark would
     # push a filter on the key itself below the aggregate.
     agents = figures.groupBy("agent").agg(F.max("agent").alias("says"))
-    declared = agents.where(F.col("says").rlike(declared_pattern())).select("agent", F.lit(True).alias("is_declared"))
+    declared = agents.where(F.col("says").substr(1, MOST_SEARCHED).rlike(declared_pattern()))
+    declared = declared.select("agent", F.lit(True).alias("is_declared"))
     return figures.join(F.broadcast(declared), "agent", "left").na.fill(False, ["is_declared"])

@@ -1,5 +1,7 @@
 """Which agents declare themselves."""
 
+import time
+
 import pytest
 
 from barnabas.pipeline.jobs.security.user_agents import is_declared
@@ -50,3 +52,10 @@ def test_declares_itself(agent: str):
 @pytest.mark.parametrize("agent", BROWSERS)
 def test_claims_to_be_a_browser(agent: str):
     assert not is_declared(agent)
+
+
+@pytest.mark.parametrize("part", ["a", "Current", "a.b-"])
+def test_a_very_long_agent_is_looked_at_in_no_time(part: str):
+    began_s = time.process_time()
+    assert not is_declared(part * 100_000)
+    assert time.process_time() - began_s < 1

@@ -1,0 +1,22 @@
+"""A stream of `barnabas pipeline generate` in topics that have changed since its start."""
+
+import argparse
+
+from barnabas.pipeline.commands import generate
+from tests.unit.pipeline.sources.test_feeder import MemoryTopics
+
+OPTIONS = ["--duration", "300", "--users", "100", "--items", "100", "--partitions", "2"]
+
+
+def test_a_stream_keeps_its_partitions_if_more_are_added() -> None:
+    parser = argparse.ArgumentParser()
+    generate.add_options(parser)
+    arguments = parser.parse_args(OPTIONS)
+    plan = generate._plan(arguments)
+    whole, topics = MemoryTopics(), MemoryTopics()
+    count, _ = generate._send(plan, arguments, whole)
+    topics.counts = dict.fromkeys(whole.counts, 5)
+    topics.records = {partition: records[: (len(records) + 1) // 2] for partition, records in whole.records.items()}
+    there_count = sum(map(len, topics.records.values()))
+    assert generate._send(plan, arguments, topics) == (count, there_count)
+    assert topics.records == whole.records
