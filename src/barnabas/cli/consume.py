@@ -15,14 +15,12 @@ from barnabas.cli.options import (
     DEFAULT_SERVER,
     BootstrapServer,
     Option,
-    comes_first,
     flag,
     paragraphs,
     parse_flag,
     parse_pairs,
     run_async,
     stop_on_signals,
-    unless_stopped,
 )
 from barnabas.cli.output import Bar, data_writer, note, progress
 from barnabas.cli.topics import name_matcher
@@ -33,6 +31,7 @@ from barnabas.clients.pool import RETRY_BACKOFF_MS, check_topic
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.peer_text import to_json
+from barnabas.core.stopping import comes_first, unless_stopped
 from barnabas.core.types import TopicPartition
 from barnabas.explain.formatting import listed
 from barnabas.wire.records.record import Record

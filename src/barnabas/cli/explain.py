@@ -19,7 +19,6 @@ from barnabas.cli.options import (
     paragraphs,
     run_async,
     stop_on_signals,
-    unless_stopped,
 )
 from barnabas.cli.output import clear_screen, note, print_json, say
 from barnabas.cli.quota_options import ClientId, User
@@ -27,6 +26,7 @@ from barnabas.clients.admin_calls import AdminCalls
 from barnabas.core.advised_commands import Word, options, with_options
 from barnabas.core.command_line import ENVIRONMENT
 from barnabas.core.errors import BarnabasError
+from barnabas.core.stopping import unless_stopped
 from barnabas.explain.collector import Collector
 from barnabas.explain.finding import Certainty, Finding, Severity
 from barnabas.explain.questions import EVERYTHING, QUESTIONS, Question

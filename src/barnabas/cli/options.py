@@ -131,21 +131,3 @@ def stop_on_signals() -> asyncio.Event:
     for number in stop_signals():
         loop.add_signal_handler(number, stop)
     return stopped
-
-
-async def unless_stopped(work: Coroutine[object, object, T], stopped: asyncio.Event) -> T | None:
-    """Return the result of `work`; None: a signal came first, and `work` was cancelled."""
-    task = asyncio.get_running_loop().create_task(work)
-    try:
-        return task.result() if await comes_first(task, stopped) else None
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-
-async def comes_first(task: "asyncio.Task[object]", stopped: asyncio.Event) -> bool:
-    """Wait for a task or a signal; return whether the task has ended."""
-    stop = asyncio.get_running_loop().create_task(stopped.wait())
-    await asyncio.wait([task, stop], return_when=asyncio.FIRST_COMPLETED)
-    stop.cancel()
-    return task.done()

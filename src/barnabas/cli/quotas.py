@@ -16,7 +16,6 @@ from barnabas.cli.options import (
     paragraphs,
     run_async,
     stop_on_signals,
-    unless_stopped,
 )
 from barnabas.cli.output import note, print_json, say
 from barnabas.cli.quota_options import (
@@ -33,6 +32,7 @@ from barnabas.cli.quota_options import (
 from barnabas.cli.quota_views import PER_BROKER, show_explained, show_top
 from barnabas.clients.admin_quota_states import QuotaStateAdmin
 from barnabas.core.errors import BarnabasError
+from barnabas.core.stopping import unless_stopped
 
 HELP = paragraphs(
     """Set quotas; show throttling, usage and what-if results.

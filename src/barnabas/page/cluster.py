@@ -9,6 +9,7 @@ from barnabas.clients.pool import Pool
 from barnabas.clients.security import ClientSecurity
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
+from barnabas.core.stopping import unless_stopped
 from barnabas.explain.collector import Collector
 from barnabas.explain.questions import Question
 from barnabas.explain.snapshot import Scope, Snapshot
@@ -54,7 +55,7 @@ class Cluster:
             KafkaError: No broker is reachable, or the subject does not exist.
         """
         if self.closed.is_set():
-            raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, "the session has ended")
+            raise self._ended()
         scope = scope or Scope()
         key = (question, scope)
         if key not in self._collectors:
@@ -64,7 +65,13 @@ class Cluster:
         self._collectors.move_to_end(key)
         collector, lock = self._collectors[key]
         async with lock:
-            return await collector.collect(question.parts, question.facts)
+            snapshot = await unless_stopped(collector.collect(question.parts, question.facts), self.closed)
+        if snapshot is None:
+            raise self._ended()
+        return snapshot
+
+    def _ended(self) -> KafkaError:
+        return KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, "the session has ended")
 
     async def close(self) -> None:
         """Close the connections, including those of running queries."""

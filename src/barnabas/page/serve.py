@@ -41,6 +41,7 @@ class _Protocol(H11Protocol):
         super().connection_made(transport)
         self._peer = self.client[0] if self.client else ""
         self._idle_since_s = self.loop.time()
+        self._unsent = 0
         self._make_room()
         self._idle = self.loop.call_later(_IDLE_S, self._close_if_idle, None)
 
@@ -77,13 +78,14 @@ class _Protocol(H11Protocol):
 
     def _close_if_idle(self, last: object) -> None:
         """Close the connection if no complete request arrived since the last check."""
-        cycle = self.cycle
+        cycle, unsent = self.cycle, self.transport.get_write_buffer_size()
         if not self._is_busy and cycle is last:
-            if self.transport.is_closing():
+            if self.transport.is_closing() and unsent == self._unsent:
                 # The client does not read the rest of its response.
                 self.transport.abort()
                 return
             self.transport.close()
+        self._unsent = unsent
         self._idle = self.loop.call_later(_IDLE_S, self._close_if_idle, cycle)
 
 

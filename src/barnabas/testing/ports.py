@@ -22,7 +22,7 @@ def reserve_port(host: str) -> socket.socket:
     Raises:
         OSError: The host is not an address of this machine.
     """
-    family, _, _, _, address = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
+    family, _, _, _, address = socket.getaddrinfo(host or None, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     # Fails here for a wrong host, and not in the loop.
     with socket.socket(family) as probe:
         probe.bind(address)

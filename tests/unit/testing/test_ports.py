@@ -12,7 +12,7 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc; ot
 
 
 @linux_only
-@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", ""])
 def test_a_reserved_port_is_for_one_server(host: str) -> None:
     first_ephemeral = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     with reserve_port(host) as reserved:

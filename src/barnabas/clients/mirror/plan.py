@@ -12,6 +12,8 @@ from barnabas.core.errors import BarnabasError, ConfigError
 DEFAULT_NAME = "mirror"
 DEFAULT_ALIAS = "source"
 CLIENT_ID = "barnabas-mirror"
+# Maximum time to wait for a broker. It is short because other partitions, warnings and a stop wait meanwhile.
+PATIENCE_MS = 10_000
 # Placeholder for the source's alias in a prefix.
 _ALIAS_PLACE = "{source}"
 _TRANSACTION_TIMEOUT_MS = 60_000

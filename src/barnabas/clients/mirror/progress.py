@@ -6,7 +6,7 @@ from barnabas.clients.admin_calls import EARLIEST, LATEST
 from barnabas.clients.mirror.batches import REWRITTEN_BYTES
 from barnabas.clients.mirror.offsets import TABLE_TOPIC, BatchMark, Owner, owner_record, place_record
 from barnabas.clients.mirror.partition import Link
-from barnabas.clients.mirror.plan import RecordsLostError, check_clusters, is_mirrored
+from barnabas.clients.mirror.plan import PATIENCE_MS, RecordsLostError, check_clusters, is_mirrored
 from barnabas.clients.mirror.source_log import read_mark
 from barnabas.clients.mirror.topics import MirrorAdmin, TargetTopics
 from barnabas.clients.mirror.transactional import TransactionalProducer
@@ -29,9 +29,6 @@ from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.wire.records.builder import BatchBuilder
 
-# Maximum time to wait for a broker. It is short because other partitions, warnings and a stop wait meanwhile.
-_PATIENCE_MS = 10_000
-
 
 class MirrorProgress:
     """One source's rows in the table, claimed for this process, and the topics that they cover.
@@ -52,7 +49,7 @@ class MirrorProgress:
         self.offline: set[TopicPartition] = set()
         self._link = link
         self._plan = link.plan
-        self._source, self._target = (MirrorAdmin(each, _PATIENCE_MS) for each in (link.source, link.target))
+        self._source, self._target = (MirrorAdmin(each, PATIENCE_MS) for each in (link.source, link.target))
         self._targets = TargetTopics(link.plan, self._source, self._target, warn)
         self._warn = warn
         self._left_topics: set[str] = set()

@@ -14,6 +14,7 @@ Source: KIP-98; protocol guide, Fetch.
 from barnabas.clients.admin import EARLIEST, LATEST, Admin
 from barnabas.clients.batch_reader import read_batches
 from barnabas.clients.mirror.offsets import TABLE_TOPIC, MirrorOffsets
+from barnabas.clients.mirror.plan import PATIENCE_MS
 from barnabas.clients.pool import Pool
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
@@ -42,7 +43,7 @@ async def read_table(pool: Pool, offsets: MirrorOffsets, from_offset: int) -> in
         KafkaError: The table cannot be read.
         CorruptRecordsError: It contains invalid batches.
     """
-    admin = Admin(pool)
+    admin = Admin(pool, PATIENCE_MS)
     try:
         (start,) = (await admin.offsets([_TABLE], EARLIEST)).values()
         (end,) = (await admin.offsets([_TABLE], LATEST)).values()

@@ -44,7 +44,7 @@ from barnabas.clients.mirror.offsets import (
     segment_record,
     segment_tombstone,
 )
-from barnabas.clients.mirror.plan import MirrorFencedError
+from barnabas.clients.mirror.plan import PATIENCE_MS, MirrorFencedError
 from barnabas.clients.mirror.table import OffsetTable
 from barnabas.clients.mirror.transactional import TransactionalProducer
 from barnabas.clients.pool import Pool
@@ -272,7 +272,7 @@ class PartitionWriter:
             if (each.source, each.path) == (own.source, own.path) and number != producer_id
         }
         if replaced:
-            admin = OffsetAdmin(self._pool)
+            admin = OffsetAdmin(self._pool, PATIENCE_MS)
             (start,) = (await admin.offsets([self._route.target], EARLIEST)).values()
             (end,) = (await admin.offsets([self._route.target], LATEST)).values()
             for number, each in replaced.items():

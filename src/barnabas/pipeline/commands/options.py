@@ -199,7 +199,10 @@ def run_names(name: str, job: str, has_other_jobs: bool = False) -> tuple[str, s
     """
     if not name:
         return job, ""
-    return (f"{name}/{job}", name) if has_other_jobs else (name, f"{name}/{job}")
+    if has_other_jobs:
+        return f"{name}/{job}", name
+    base = name.removesuffix(f"/{job}")
+    return name, base if base != name else f"{name}/{job}"
 
 
 def names(text: str) -> tuple[str, ...]:

@@ -50,3 +50,10 @@ def test_more_topics_than_a_request_may_have_elements_are_unknown():
     assert topics is not None
     assert len(topics) == 2 * half
     assert subscribed_topics([first, second, subscription("c")]) is None
+
+
+def test_the_work_for_members_whose_lists_differ_is_bounded():
+    names = [f"t{number}" for number in range(1_000)]
+    lists = [subscription(*names[turn:], *names[:turn]) for turn in range(500)]
+    assert subscribed_topics(lists[:300]) == set(names)
+    assert subscribed_topics(lists) is None

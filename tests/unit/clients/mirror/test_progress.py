@@ -25,8 +25,8 @@ async def test_a_later_process_has_a_higher_generation(generations: tuple[int, .
     await link.close()
 
 
-@pytest.mark.parametrize("away", ["source", "target"])
-def test_a_cluster_that_went_away_is_waited_for_ten_seconds(away: str) -> None:
+@pytest.mark.parametrize(("away", "call"), [("source", "begin"), ("target", "begin"), ("target", "check")])
+def test_a_cluster_that_went_away_is_waited_for_ten_seconds(away: str, call: str) -> None:
     """A stop and the warning of the outage wait as long."""
     gone = MemoryBroker({})
 
@@ -34,12 +34,13 @@ def test_a_cluster_that_went_away_is_waited_for_ten_seconds(away: str) -> None:
         link = Link(PLAN)
         link.source = link.target = Pool("memory:9092", env=MemoryBroker({}).environment())
         setattr(link, away, pool)
+        link.table._pool, link.generation = link.target, 1
         await pool.metadata([])
         await (await pool.any_broker()).close()
         gone.is_up = False
         begin_s = asyncio.get_running_loop().time()
         with pytest.raises(KafkaError, match="refused"):
-            await MirrorProgress(link, pytest.fail).begin()
+            await getattr(MirrorProgress(link, pytest.fail), call)()
         assert asyncio.get_running_loop().time() - begin_s == pytest.approx(10, abs=0.5)
         await link.close()
 

@@ -50,7 +50,7 @@ def test_bounds():
         ("", True, "load", ""),
         ("prod", False, "prod", "prod/load"),
         ("prod", True, "prod/load", "prod"),
-        ("prod/load", False, "prod/load", "prod/load/load"),
+        ("prod/load", False, "prod/load", "prod"),
     ],
 )
 def test_the_name_of_a_run_has_the_job_if_it_has_other_jobs(name, has_other_jobs, run, other_run):

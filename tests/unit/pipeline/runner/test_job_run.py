@@ -361,7 +361,7 @@ COLUMNS = StructType([StructField("id", LongType())])
         (["prod/load"], "prod", "prod/load", True),
         (["prod"], "prod/load", "prod", True),
         (["prod", "prod/load"], "prod", "prod/load", False),
-        (["prod/load"], "prod/load", "prod/load/load", False),
+        (["prod/load"], "prod/load", "prod", False),
     ],
 )
 def test_a_table_that_only_the_other_form_of_the_name_has_written_is_refused(
