@@ -108,7 +108,9 @@ def test_commands_show_the_rest_of_a_cluster_with_an_offline_partition() -> None
         here, gone = cluster.brokers
         assert run("topics", "--create", "--topic", "t", "--replica-assignment", f"{here},{gone}", *at).returncode == 0
         group = ("--group", "g")
-        assert run("groups", "--reset-offsets", *group, "--topic", "t", "--to-latest", "--execute", *at).returncode == 0
+        reset = ("--reset-offsets", *group, "--topic", "t", "--to-latest", "--execute", *at)
+        # The other broker learns of the topic a moment later.
+        until(lambda: run("groups", *reset).returncode == 0)
         cluster.brokers[gone].stop()
         until(lambda: run("topics", "--describe", "--unavailable-partitions", "--json", *at).stdout not in ("[]\n", ""))
 

@@ -20,7 +20,7 @@ Source: design page, log; log-format facts, files in a log dir, load and recover
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,7 +35,11 @@ from barnabas.broker.log.environment import LogEnvironment, OnRemoved
 from barnabas.broker.log.log_table import LogTable
 from barnabas.broker.log.maintenance import LogMaintenance
 from barnabas.broker.log.partition_log import PartitionLog
-from barnabas.broker.log.producers.open_transactions import Coordinated, warn_of_open_transactions
+from barnabas.broker.log.producers.open_transactions import (
+    Coordinated,
+    warn_of_open_transactions,
+    with_open_transactions,
+)
 from barnabas.broker.log.startup.loading import DamagedLog, load_logs
 from barnabas.core.clock import Clock
 from barnabas.core.config.versions import kafka_version
@@ -43,6 +47,7 @@ from barnabas.core.dice import system_dice
 from barnabas.core.errors import StorageError
 from barnabas.core.executor import Executor, StopSignal, new_stop_signal
 from barnabas.core.histogram import Durations
+from barnabas.core.internal_topics import TRANSACTION_STATE_TOPIC
 from barnabas.core.pending import Pending
 from barnabas.core.timers import Timers
 from barnabas.core.types import TopicPartition
@@ -189,14 +194,17 @@ class LogManager:
         found = lock(self._directories)
         self.known_broker_id, self.known_cluster_id = found.broker_id, found.cluster_id
 
-    async def load(self, cluster_id: str, broker_id: int, state_partition_count: int = 0) -> None:
+    async def load(
+        self, cluster_id: str, broker_id: int, count_state_partitions: Callable[[], Awaitable[int]] | None = None
+    ) -> None:
         """Claim the directories for this broker and open all logs; recover logs after an unclean stop.
 
         The topics' settings and inter.broker.protocol.version must be known by now.
 
         Args:
             cluster_id, broker_id: The owner of the directories.
-            state_partition_count: Number of partitions of `__transaction_state` in the cluster; 0 if it does not exist.
+            count_state_partitions: Returns the number of partitions of `__transaction_state` in the cluster, 0 if it
+                does not exist; only called if a transaction is open. None: it does not exist.
 
         Raises:
             StartupError: A directory belongs to another broker or cluster; nothing was changed.
@@ -211,9 +219,11 @@ class LogManager:
                 raise loaded.error
             for directory, error in loaded.failed.items():
                 self._directories.take_offline(directory, error)
-            await self._run(
-                lambda: warn_of_open_transactions(loaded.logs, self._read_coordinated, state_partition_count)
-            )
+            affected = with_open_transactions(loaded.logs.values())
+            if affected:
+                count = 0 if count_state_partitions is None else await count_state_partitions()
+                state_logs = [log for key, log in loaded.logs.items() if key.topic == TRANSACTION_STATE_TOPIC]
+                await self._run(lambda: warn_of_open_transactions(affected, state_logs, self._read_coordinated, count))
         except BaseException:
             self._directories.unlock()
             raise

@@ -20,6 +20,7 @@ Source: design page, section 2; semantics, controller.
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.broker.administration.producer_ids import ProducerIds
@@ -178,8 +179,8 @@ class Node:
         self._listeners.bind()
         self._listeners.prepare()
         self.state = BrokerState.RECOVERING
-        state_partition_count = await coordinated_partition_count(context.registry, TRANSACTION_STATE_TOPIC, 0)
-        await logs.load(self.cluster_id, self.broker_id, state_partition_count)
+        count_state_partitions = partial(coordinated_partition_count, context.registry, TRANSACTION_STATE_TOPIC, 0)
+        await logs.load(self.cluster_id, self.broker_id, count_state_partitions)
         self._executors.close_recovery()
         replication = self._build_replication(context, logs, settings)
         producer_ids = ProducerIds(context.registry, self.broker_id)

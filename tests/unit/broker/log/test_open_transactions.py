@@ -121,7 +121,11 @@ def test_a_broker_without_all_logs_of_the_coordinators_calls_no_transaction_hang
     disk.kill()
     manager = make_manager(read_coordinated=coordinated_transactions)
     asyncio.run(manager.lock())
-    asyncio.run(manager.load("abc", 1, state_partition_count))
+
+    async def count_state_partitions() -> int:
+        return state_partition_count
+
+    asyncio.run(manager.load("abc", 1, count_state_partitions))
     assert any("no coordinator knows it" in line for line in warnings(caplog)) == warns
     assert ("1 partitions have open transactions: `barnabas transactions hanging`" in caplog.text) != warns
 

@@ -10,11 +10,11 @@ Source: KIP-98; semantics facts, Fetch, last stable offset.
 
 import logging
 import time
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from barnabas.core.errors import StorageError
-from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
 from barnabas.core.types import TopicPartition
 from barnabas.wire.records.batch import BatchHeader
 from barnabas.wire.records.errors import CorruptRecordsError
@@ -85,8 +85,14 @@ Coordinated: TypeAlias = Container[tuple[int, TopicPartition]]
 """Producer id and partition of each transaction that a coordinator will end."""
 
 
+def with_open_transactions(logs: Iterable["PartitionLog"]) -> list["PartitionLog"]:
+    """Return the logs with open transactions."""
+    return [log for log in logs if any(True for _ in log.producers.open_transactions())]
+
+
 def warn_of_open_transactions(
-    logs: Mapping[TopicPartition, "PartitionLog"],
+    affected: Sequence["PartitionLog"],
+    state_logs: Sequence["PartitionLog"],
     read_coordinated: Callable[[Sequence["PartitionLog"]], Coordinated],
     state_partition_count: int,
 ) -> None:
@@ -95,14 +101,11 @@ def warn_of_open_transactions(
     Blocks.
 
     Args:
-        logs: All logs.
-        read_coordinated: Reads the logs of `__transaction_state`; not called if no transaction is open.
+        affected: The logs with open transactions.
+        state_logs: The logs of `__transaction_state`.
+        read_coordinated: Reads them.
         state_partition_count: Number of partitions of `__transaction_state` in the cluster; 0 if it does not exist.
     """
-    affected = [log for log in logs.values() if any(True for _ in log.producers.open_transactions())]
-    if not affected:
-        return
-    state_logs = [log for key, log in logs.items() if key.topic == TRANSACTION_STATE_TOPIC]
     if len(state_logs) < state_partition_count:
         _logger.info(
             "%d partitions have open transactions: `barnabas transactions hanging` lists those that no coordinator "
