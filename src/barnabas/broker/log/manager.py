@@ -152,7 +152,7 @@ class LogManager:
         self._table = LogTable(self._env, self._directories, topic_config, self._dice)
         self._logs, self._damaged = self._table.logs, self._table.damaged
         self._high_watermarks: dict[TopicPartition, int] = {}
-        self._led_high_watermarks: Callable[[], Mapping[TopicPartition, int]] = dict
+        self._hosted_high_watermarks: Callable[[], Mapping[TopicPartition, int]] = dict
         self._checkpoints = Checkpoints(
             executor, self._directories, self._logs, self._damaged, self._known_high_watermarks, self._on_failure
         )
@@ -166,7 +166,7 @@ class LogManager:
             self._checkpoints,
             # Not those in the checkpoint: while a partition is unknown, so are its topic's settings. As in Kafka,
             # retention then deletes nothing.
-            lambda: self._led_high_watermarks(),
+            lambda: self._hosted_high_watermarks(),
             executor if cleaner_executor is None else cleaner_executor,
             new_stop_signal,
             lambda topic_partition: topic_partition in self.moves,
@@ -306,7 +306,7 @@ class LogManager:
         Args:
             high_watermarks: Returns the high watermarks of this broker's partitions.
         """
-        self._led_high_watermarks = high_watermarks
+        self._hosted_high_watermarks = high_watermarks
         self._maintenance.start()
         self._resume_moves()
         self._flush_recovered()
@@ -483,7 +483,7 @@ class LogManager:
         return self._high_watermarks.get(topic_partition, 0)
 
     def _known_high_watermarks(self) -> dict[TopicPartition, int]:
-        return {**self._high_watermarks, **self._led_high_watermarks()}
+        return {**self._high_watermarks, **self._hosted_high_watermarks()}
 
     # --- stop
 
