@@ -57,12 +57,14 @@ class SaslBroker:
         self.sasl = sasl
         self.zookeeper = zookeeper
 
-    def add_scram(self, user: str, password: str, mechanism: str = "SCRAM-SHA-256", iterations: int = 4096) -> None:
+    def add_scram(
+        self, user: str, password: str, mechanism: str = "SCRAM-SHA-256", iterations: int = 4096, salt: bytes = b"salt"
+    ) -> None:
         """Give a user a credential, which holds when this returns."""
         code, hash_name = SCRAM[mechanism]
-        salted = pbkdf2_hmac(hash_name, password.encode(), b"salt", iterations)
+        salted = pbkdf2_hmac(hash_name, password.encode(), salt, iterations)
         request = AlterUserScramCredentialsRequest(
-            upsertions=[ScramCredentialUpsertion(user, code, iterations, b"salt", salted)]
+            upsertions=[ScramCredentialUpsertion(user, code, iterations, salt, salted)]
         )
         answer = ask(self.plaintext, request, 0)
         assert [each.error_code for each in answer.results] == [0]

@@ -116,6 +116,11 @@ def test_scram(broker, wire, name, mechanism):
     assert is_served(wire)
 
 
+def test_scram_with_an_empty_salt(broker, name):
+    # Sarama sends one unless the caller sets a salt.
+    broker.add_scram(name, "pw", salt=b"")
+
+
 def test_scram_in_bare_frames(broker, wire, name):
     broker.add_scram(name, "pw")
     client = scram("SCRAM-SHA-256", name, "pw")

@@ -91,6 +91,10 @@ def test_a_name_may_be_any_text(users, name):
         (upsertion("u", iterations=-1), ("UNACCEPTABLE_CREDENTIAL", "Too few iterations")),
         (upsertion("u", iterations=16385), ("UNACCEPTABLE_CREDENTIAL", "Too many iterations")),
         (
+            ScramCredentialUpsertion("u", SHA_256, 4096, b"salt", b""),
+            ("UNKNOWN_SERVER_ERROR", "The server experienced an unexpected error when processing the request."),
+        ),
+        (
             ScramCredentialDeletion("nobody", SHA_256),
             ("RESOURCE_NOT_FOUND", "Attempt to delete a user credential that does not exist"),
         ),

@@ -127,6 +127,12 @@ class ScramAdmin:
                             "Attempt to delete a user credential that does not exist",
                         )
                     del after[mechanism.name]
+                elif not change.salted_password:
+                    # As in Kafka, whose HMAC refuses an empty key.
+                    raise KafkaError(
+                        ErrorCode.UNKNOWN_SERVER_ERROR,
+                        "The server experienced an unexpected error when processing the request.",
+                    )
                 else:
                     credential = make_credential(mechanism, change.salted_password, change.salt, change.iterations)
                     after[mechanism.name] = encode_credential(credential)

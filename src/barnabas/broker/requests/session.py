@@ -38,10 +38,10 @@ from barnabas.wire.quotas.limits import QuotaKind
 
 log = logging.getLogger(__name__)
 
-# A partition of a produce request contains a batch of at least 61 bytes, and at worst has a topic of its own: two
-# elements in 75 bytes. A request with more elements contains empty ones, which only a hostile client sends.
+# A partition of a produce request contains a message of at least 26 bytes (format 0), and at worst has a topic of its
+# own: two elements in 41 bytes. A request with more elements contains empty ones, which only a hostile client sends.
 # differs from Kafka (produce-array-elements): memory is Kafka's only limit.
-LEAST_PRODUCE_ELEMENT_BYTES: Final = 32
+LEAST_PRODUCE_ELEMENT_BYTES: Final = 20
 # The most elements of a frame of any size, as a multiple of the limit of other requests.
 MOST_PRODUCE_ELEMENTS_FACTOR: Final = 2
 # A controller's request about 200,000 partitions with three replicas has two million elements.

@@ -258,9 +258,9 @@ def test_several_uncompressed_batches_become_one(open_partition_log, clock):
     assert (header.magic, header.record_count, header.last_offset) == (2, 3, 2)
 
 
-def test_an_old_client_without_a_whole_message_appends_nothing(log, clock):
+def test_an_old_client_without_a_whole_message_is_refused(log, clock):
     result = log.append(messages(clock, 1)[:20], 0, is_any_format=True)
-    assert (result.error_code, result.base_offset, log.log_end_offset) == (ErrorCode.NONE, -1, 0)
+    assert (result.error_code, result.base_offset, log.log_end_offset) == (ErrorCode.INVALID_RECORD, -1, 0)
 
 
 def test_full_validation_puts_a_wrong_largest_timestamp_right(env, open_partition_log, clock):

@@ -170,10 +170,16 @@ class TestAppend:
         assert stored(log) == held
         assert max(segment.size for segment in log.segments) <= 400
 
-    def test_a_segment_begins_at_the_first_batch_behind_a_gap(self, open_partition_log):
-        log = open_partition_log(segment_bytes=100)
+    def test_a_segment_begins_before_a_gap_if_its_offsets_fit(self, open_partition_log, disk):
+        log = open_partition_log(segment_bytes=180)
         take(log, batch(0), batch(50, value=b"v" * 100), batch(2**40))
-        assert [segment.base_offset for segment in log.segments] == [0, 50, 2**40]
+        assert [segment.base_offset for segment in log.segments] == [0, 1, 2**40 - 2**31 + 1]
+
+        # Else recovery would take the gap for records that a power failure has lost.
+        log.truncate(51)
+        log.release()
+        disk.kill()
+        assert open_partition_log().log_end_offset == 51
 
     def test_indexes_never_outgrow_segment_index_bytes(self, open_partition_log):
         log = open_partition_log(segment_index_bytes=48, index_interval_bytes=0)

@@ -89,6 +89,13 @@ class TestProduce:
         assert data_path.produce("t", data, version=2).error_code == ErrorCode.CORRUPT_MESSAGE
         assert data_path.log("t").log_end_offset == 0
 
+    @pytest.mark.parametrize("version", [2, 3])
+    @pytest.mark.parametrize("build", [messages, batch])
+    def test_a_message_that_is_cut_short_is_not_acknowledged(self, data_path, build, version):
+        data_path.create("t")
+        assert data_path.produce("t", build(data_path.clock, count=1)[:-1], version).error_code
+        assert data_path.log("t").log_end_offset == 0
+
     @pytest.mark.parametrize(("magic", "stamped"), [(0, -1), (1, 0)])
     def test_the_append_time(self, data_path, magic, stamped):
         version = "0.10.2" if magic else "0.9.0"

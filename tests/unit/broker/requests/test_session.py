@@ -208,6 +208,22 @@ async def test_produce_may_have_more_elements_if_its_bytes_allow(connect, /):
     assert seen == [2 * MOST_ELEMENTS - 1]
 
 
+async def test_produce_of_the_smallest_messages_to_several_topics(connect, /):
+    """A message of format 0 without key and value takes 26 bytes."""
+    seen = []
+
+    def handle(ctx, request):
+        seen.append([topic.name for topic in request.topic_data])
+
+    wire = connect(Handler(ProduceRequest, 0, 8, handle, produce.refuse), answering())
+    topics = [struct.pack(">hsiii", 1, name, 1, 0, 26) + b"m" * 26 for name in (b"a", b"b", b"c")]
+    for count in (1, 3):
+        body = struct.pack(">hii", -1, 1_000, count) + b"".join(topics[:count])
+        await wire.send(header(PRODUCE, 0, 7, None) + body, heartbeat())
+        assert await wire.answer() == struct.pack(">ih", 7, 0)
+    assert seen == [["a"], ["a", "b", "c"]]
+
+
 async def test_a_controller_may_tell_of_more_than_others_may_ask(connect, /):
     """But only where it may tell anything."""
     seen = []

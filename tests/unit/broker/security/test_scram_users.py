@@ -16,6 +16,8 @@ def test_a_credential_stands_as_kafka_writes_it():
     assert encode_credential(CREDENTIAL) == TEXT
     assert decode_credential(TEXT) == CREDENTIAL
     assert decode_credential(",".join(reversed(TEXT.split(",")))) == CREDENTIAL
+    without_salt = CREDENTIAL._replace(salt=b"")
+    assert decode_credential(encode_credential(without_salt)) == without_salt
 
 
 @pytest.mark.parametrize(

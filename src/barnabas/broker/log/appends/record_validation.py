@@ -208,8 +208,7 @@ def _prepare_walked(
     if isinstance(assigned, RecordRefusal):
         return assigned
     if not assigned.record_count:
-        # As in Kafka, data without a whole batch is not an error, and nothing is appended.
-        return RecordRefusal(ErrorCode.NONE, "no whole batch")
+        return _no_batch()
     append_time_ms = now_ms if rules.is_log_append_time else NO_TIMESTAMP
     if rules.magic == MAGIC:
         data = assigned.data

@@ -106,10 +106,8 @@ class ReplicatedBatches:
 
     @property
     def least_base_offset(self) -> int:
-        """The lowest base offset of a segment that begins with the first batch."""
-        if self.epochs[0][0] != OLD_FORMAT_EPOCH:
-            return self.first_offset
-        return self.first_offset - MAX_RELATIVE_OFFSET
+        """The lowest base offset of a segment that contains all batches."""
+        return self.last_offset - MAX_RELATIVE_OFFSET
 
     def halves(self) -> "tuple[ReplicatedBatches, ReplicatedBatches]":
         """Return two runs with the batches of this run, which must have at least two."""

@@ -379,7 +379,9 @@ class Cleaner:
             # The round had ended before the step failed.
             _logger.error("%s: the cleaner failed after a round", log.directory, exc_info=error)
             return
-        if not isinstance(error, CleaningAbortedError) and not log.is_closed and not running.was_truncated:
+        is_over = isinstance(error, CleaningAbortedError) or log.is_closed or running.was_truncated
+        # With another cleanup.policy, retention may have deleted segments that the round was about to read.
+        if not is_over and set(log.segments).issuperset(running.segments):
             self._give_up(log, error)
         self._end(log.topic_partition)
 

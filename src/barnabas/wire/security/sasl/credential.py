@@ -59,7 +59,8 @@ def decode_credential(text: str) -> ScramCredential:
         iterations = int(fields["iterations"])
     except ValueError:
         raise ConfigError("a SCRAM credential holds Base64 and a number") from None
-    if not (salt and stored_key and server_key and 0 < iterations < 1 << 31):
+    # Kafka accepts an empty salt.
+    if not (stored_key and server_key and 0 < iterations < 1 << 31):
         raise ConfigError("a SCRAM credential has a part that is empty or out of range")
     return ScramCredential(salt, stored_key, server_key, iterations)
 

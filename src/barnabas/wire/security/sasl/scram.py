@@ -46,7 +46,7 @@ _FINAL = re.compile(
     r",p=(?P<proof>[A-Za-z0-9+/=]+)"
 )
 _SERVER_FIRST = re.compile(
-    r"(?:m=[^\x00,]+,)?r=(?P<nonce>[\x21-\x2b\x2d-\x7e]+),s=(?P<salt>[A-Za-z0-9+/=]+),i=(?P<iterations>[0-9]{1,9})"
+    r"(?:m=[^\x00,]+,)?r=(?P<nonce>[\x21-\x2b\x2d-\x7e]+),s=(?P<salt>[A-Za-z0-9+/=]*),i=(?P<iterations>[0-9]{1,9})"
     r"(?:,[A-Za-z]+=[^\x00,]+)*"
 )
 _TOKEN_LOGIN = ",tokenauth=true"

@@ -4,6 +4,7 @@ import asyncio
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,12 +25,21 @@ Start = Callable[..., tuple[LogManager, PartitionLog]]
 
 @pytest.fixture
 def start(tmp_path: Path, clock: ManualClock, disk: FaultyDisk, failures: list[BaseException]) -> Start:
-    def started(executor: Executor | None = None, **settings: str) -> tuple[LogManager, PartitionLog]:
+    def started(
+        executor: Executor | None = None, *, cleaner_executor: Executor | None = None, **settings: str
+    ) -> tuple[LogManager, PartitionLog]:
         named = {"log.dirs": str(tmp_path), "log.cleanup.policy": "compact", "log.cleaner.min.cleanable.ratio": "0.01"}
         config = BrokerConfig.from_properties(named | settings, None, "test")
         topic_config = TopicConfig.from_broker(config)
         manager = LogManager(
-            config, clock, clock, executor or InlineExecutor(), lambda _: topic_config, failures.append, files=disk
+            config,
+            clock,
+            clock,
+            executor or InlineExecutor(),
+            lambda _: topic_config,
+            failures.append,
+            files=disk,
+            cleaner_executor=cleaner_executor,
         )
 
         async def begin() -> None:
@@ -95,6 +105,28 @@ def test_retention_of_compacted_logs_is_the_cleaners(start: Start, append: Appen
     clock.advance(100_000)
     assert rows(log) == []
     assert log.log_start_offset == 6
+
+
+def test_a_log_whose_segments_retention_deletes_during_a_round_is_cleaned_again(
+    start: Start, append: Append, clock: ManualClock
+) -> None:
+    executor = ManualExecutor()
+    manager, log = start(cleaner_executor=executor)
+    write(log, append)
+    clock.advance(1_000)
+    assert manager.cleaner is not None
+    assert manager.cleaner.is_cleaning(TP)
+    compacted: Any = log.config
+    # A way to empty a compacted topic.
+    log.update_config(compacted.with_overrides({"cleanup.policy": "delete", "retention.bytes": "0"}))
+    manager.apply_retention()
+    executor.run_all()
+    log.update_config(compacted)
+    write(log, append)
+    clock.advance(20_000)
+    executor.run_all()
+    assert [row[0] for row in rows(log)] == [10, 11]
+    assert not manager.cleaner.uncleanable
 
 
 def test_a_stopped_manager_cleans_nothing_more(start: Start, append: Append, clock: ManualClock, tmp_path: Path):
