@@ -38,7 +38,7 @@ class Life:
 
     def __init__(self, format_name: str, place: str) -> None:
         self.spark = shared_session()
-        self.facts: list[tuple[int, int, str]] = []
+        self.facts: list[tuple[int, int | None, str]] = []
         self.busy: list[str] = []
         self.is_stopping = False
         self.format_name = format_name
@@ -77,19 +77,19 @@ class Life:
         declared = TableOutput(name, Mode.APPEND if name == "facts" else Mode.AGGREGATE)
         return TableWriter(table, declared, f"{run}/{name}", "")
 
-    def append(self, *facts: tuple[int, str], run: str = "run") -> None:
+    def append(self, *facts: tuple[int | None, str], run: str = "run") -> None:
         """Add facts: minute and address."""
         start = max([offset + 1 for offset, _, _ in self.facts], default=0)
         new = [(start + number, minute, address) for number, (minute, address) in enumerate(facts)]
         rows = [
             {
                 "id": str(offset),
-                "time": START + timedelta(minutes=minute),
+                "time": None if minute is None else START + timedelta(minutes=minute),
                 "address": address,
                 "_topic": "views",
                 "_partition": 0,
                 "_offset": offset,
-                "_timestamp": START + timedelta(minutes=minute),
+                "_timestamp": START + timedelta(minutes=minute or 0),
             }
             for offset, minute, address in new
         ]
@@ -115,7 +115,7 @@ class Life:
         busy = frame_of(self.spark, [{"address": each} for each in self.busy], "address STRING")
         sources, derived = {"facts": self.writer("facts")}, {name: self.writer(name) for name in AGGREGATES}
         refresh(self._job, {}, sources, derived, {}, read={"busy": busy}, known=self._known)
-        views = Counter(minute for _, minute, _ in self.facts)
+        views = Counter(minute for _, minute, _ in self.facts if minute is not None)
         left_out = Counter(minute for _, minute, address in self.facts if address in self.busy)
         rows = derived["minutes"].table.read().select("unit", "views", "left_out").collect()
         expected = [(FIRST + minute, views[minute], left_out[minute]) for minute in sorted(views)]
@@ -168,6 +168,13 @@ def test_a_refresh_counts_the_facts_of_new_files_alone(life: Life):
     # More windows at once than a query lists.
     life.append(*((minute, "a") for minute in range(10, 160)))
     refreshed(150, *range(10, 160))
+
+
+def test_facts_without_a_time_are_in_no_window(life: Life):
+    life.append((0, "a"), (None, "a"))
+    life.refresh()
+    life.append((1, "a"), (None, "b"))
+    assert life.refresh()[1] == [1]
 
 
 def test_a_refresh_that_stopped_between_its_commits_is_completed(life: Life):

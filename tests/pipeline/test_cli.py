@@ -161,6 +161,7 @@ def test_from_a_log_to_a_report(terminal: Terminal, give: Callable[..., str]):
             "no broker can be reached at 127.0.0.1:1 (Connection",
         ),
         (("run", "ranking", "--bootstrap-server", "here"), "write host:port"),
+        (("compact", "ranking", "--target-mb", "0"), "--target-mb 0: must be at least 1"),
         (("replay", "nowhere.log"), "nowhere.log: No such file or directory"),
         (("replay", "nowhere.log", "--topic", "x"), "--topic x: must have the form NAME=VALUE"),
     ],

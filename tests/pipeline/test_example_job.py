@@ -3,9 +3,12 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.commands.main import main
 from barnabas.pipeline.events import EVENT_TYPES
+from barnabas.pipeline.tables.table import TableError
 from tests.pipeline.site import Site
 
 ROOT = Path(__file__).parents[2]
@@ -71,6 +74,39 @@ def test_workers_run_the_facts_of_a_job_that_is_a_file(site: Site, tmp_path: Pat
     site.send_events("page_view", [_view(1)])
     site.run(job)
     assert [tuple(row)[:2] for row in site.rows(job, "timings")] == [("/1", 100.0)]
+
+
+_TYPES = """
+import pyarrow as pa
+from barnabas.pipeline.events.types import EVENT_TYPES
+from barnabas.pipeline.job import Job, TableOutput, TopicInput
+
+
+def timings(name, events):
+    kind = %s
+    lengths = pa.array([len(page.as_py()) for page in events["page"]], kind)
+    columns = {"length": lengths, "_offset": events["_offset"]}
+    return pa.table(dict(reversed(columns.items())) if events.num_rows else columns)
+
+
+INPUT = TopicInput("views", EVENT_TYPES["page_view"])
+JOB = Job(name="types", does="", inputs=(INPUT,), outputs=(TableOutput("timings"),), facts=timings)
+"""
+
+
+def test_facts_have_the_types_of_their_table(site: Site, tmp_path: Path):
+    site.create(site.topic("page_view"))
+    site.send_events("page_view", [_view(1)])
+    # Arrow takes the type from the values, and there are none at first.
+    for kind in ("None", "pa.float64() if events.num_rows == 0 else None"):
+        (tmp_path / "types.py").write_text(_TYPES % kind)
+        job = find_job(str(tmp_path / "types.py"))
+        if kind == "None":
+            with pytest.raises(TableError, match="facts returns column length without a type if there are no events"):
+                site.run(job)
+        else:
+            site.run(job)
+    assert site.rows(job, "timings", "length") == [(2.0,)]
 
 
 def test_the_example_is_listed(capsys):

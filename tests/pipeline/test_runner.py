@@ -267,7 +267,7 @@ def test_where_runs_begin_and_end_and_that_each_goes_on_where_its_table_stands(s
     fill(site, 20, start=20)
     # It goes on without a checkpoint; where it was to begin counts no more, and a new partition is read from its own
     # beginning.
-    done = site.run(VIEWS, start=between[0], checkpoint=str(site.directory / "another"))
+    done = site.run(VIEWS, start=between[0], checkpoint=str(site.directory / "{an,other}"))
     assert done.figures.record_count == 28
     assert ids(site) == list(range(40))
 
@@ -355,6 +355,24 @@ def test_a_job_that_gives_no_rows_for_an_output_is_told(site: Site):
     fill(site, 1)
     with pytest.raises(TableError, match="declares output facts, but returns no rows for it"):
         site.run(replace(VIEWS, transform=lambda inputs, parameters: {}))
+
+
+def test_a_key_may_be_null(site: Site):
+    users = TableOutput("users", Mode.REPLACE), TopicOutput("users", ("user",), topic=f"{site.name}-users")
+    job = Job(
+        "users",
+        "counts users",
+        JOB.inputs[:1],
+        (TableOutput("facts"), *users),
+        lambda inputs, parameters: {"facts": inputs["views"].select("user", *PLACE)},
+        refresh=lambda tables, parameters: {"users": tables["facts"].groupBy("user").count()},
+    )
+    site.create(site.topic("page_view"))
+    for number in range(3):
+        site.send_events("page_view", [view(number, "/")])
+        site.run(job)
+    # A tombstone under the key of the null would delete the row.
+    assert [value for _, value, _ in site.records(f"{site.name}-users")] == [{"count": n} for n in (1, 2, 3)]
 
 
 def test_a_job_that_writes_topics_alone_goes_on_where_it_stopped(site: Site):

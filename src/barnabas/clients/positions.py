@@ -261,6 +261,15 @@ def is_pattern(text: str) -> bool:
     return len(text) > 2 and text.startswith("/") and text.endswith("/")
 
 
+def check_patterns(wanted: Iterable[str]) -> None:
+    """Raise PlanError if a pattern is not a valid regular expression."""
+    for text in wanted:
+        try:
+            re.compile(text[1:-1] if is_pattern(text) else "")
+        except (re.error, OverflowError, RecursionError) as error:
+            raise PlanError(f"{text} is not a valid regular expression: {error}") from None
+
+
 def parse_bound(text: str) -> Bound:
     """Parse a start or an end: earliest, latest, a time, or offsets as JSON.
 
@@ -300,9 +309,15 @@ def parse_offsets(text: str) -> dict[str, dict[int, int]]:
         PlanError: the text has another form.
     """
     try:
-        return {
+        found = {
             topic: {int(number): int(offset) for number, offset in partitions.items()}
             for topic, partitions in json.loads(text).items()
         }
-    except (ValueError, TypeError, AttributeError):
-        raise PlanError(f'{text!r} are not offsets; write them as {{"topic": {{"0": 12}}}}') from None
+        # Spark's -2 and -1 for the first and the end offset would be read as offsets that no log has.
+        if any(offset < 0 for partitions in found.values() for offset in partitions.values()):
+            raise ValueError
+    except (ValueError, TypeError, AttributeError, OverflowError):
+        raise PlanError(
+            f'{text!r} are not offsets; write them as {{"topic": {{"0": 12}}}}, or earliest or latest for all'
+        ) from None
+    return found

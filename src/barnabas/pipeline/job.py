@@ -24,7 +24,7 @@ position of the record (`PLACE`). An append table with these columns can be trun
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import InitVar, dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -147,6 +147,8 @@ class Summary:
     rows: DataFrame
 
 
+_INPUTS, _OUTPUTS = (TopicInput, TableInput), (TopicOutput, TableOutput)
+
 MakeFacts = Callable[[str, "pa.Table"], "pa.Table"]
 Transform = Callable[[Frames, Parameters], Frames]
 Mark = Callable[["DataFrame", Frames, Parameters], "DataFrame"]
@@ -192,7 +194,20 @@ class Job:
     unit_s: InitVar[int | None] = None
 
     def __post_init__(self, digest: Transform | None, unit_s: int | None) -> None:
-        """Accept the earlier names of arguments, with one warning."""
+        """Check the declarations, and accept the earlier names of arguments, with one warning."""
+        for name, kinds in (("inputs", _INPUTS), ("outputs", _OUTPUTS), ("parameters", (Parameter,))):
+            given = getattr(self, name)
+            found = tuple(given) if isinstance(given, Iterable) else (None,)
+            if not all(isinstance(each, kinds) for each in found):
+                wanted = " or ".join(each.__name__ for each in kinds)
+                raise TypeError(f"job {self.name}: {name} must be a tuple of {wanted}: a single one needs a comma, too")
+            object.__setattr__(self, name, found)
+            for each in found:
+                if isinstance(getattr(each, "event", None), str):
+                    raise TypeError(f"job {self.name}: event of input {each.name} must be an EventType, or None")
+                for own in ("key", "partition_by"):
+                    if isinstance(getattr(each, own, ()), str):
+                        raise TypeError(f"job {self.name}: {own} of output {each.name} must be a tuple of names")
         earlier = {
             old: (new, value)
             for old, new, value in (("digest", "aggregate", digest), ("unit_s", "window_s", unit_s))

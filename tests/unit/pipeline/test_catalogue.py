@@ -5,11 +5,12 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from barnabas.pipeline.catalogue import NoSuchJobError, built_in_jobs, describe, find_job
-from barnabas.pipeline.job import Job, Mode
+from barnabas.pipeline.job import Job, Mode, TableOutput, TopicInput
 
 EXAMPLE = Path(__file__).parents[3] / "docs/examples/slow_pages.py"
 
@@ -59,6 +60,32 @@ def test_a_file_without_a_job_is_told(tmp_path, text, reason):
         find_job(str(file))
     with pytest.raises(NoSuchJobError, match="the file does not exist"):
         find_job(str(tmp_path / "other.py"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ("inputs=(VIEWS), outputs=()", "job j: inputs must be a tuple of TopicInput or TableInput"),
+        ("inputs=(VIEWS,), outputs=TableOutput('t')", "job j: outputs must be a tuple of TopicOutput or TableOutput"),
+        ("inputs=(VIEWS,), outputs=(), parameters=(Parameter('a', 1, ''))", "job j: parameters must be a tuple"),
+        ("inputs=(TopicInput('v', 'page_view'),), outputs=()", "job j: event of input v must be an EventType"),
+        ("inputs=(), outputs=(TopicOutput('t', ('id')),)", "job j: key of output t must be a tuple"),
+        ("inputs=(), outputs=(TableOutput('t', partition_by='id'),)", "job j: partition_by of output t must be a"),
+    ],
+)
+def test_a_declaration_with_a_missing_comma_is_told(tmp_path: Path, fields: str, reason: str):
+    file = tmp_path / "my_job.py"
+    head = "from barnabas.pipeline.job import *\nfrom barnabas.pipeline.events import EVENT_TYPES\n"
+    views = "VIEWS = TopicInput('views', EVENT_TYPES['page_view'])\n"
+    file.write_text(f"{head}{views}JOB = Job('j', 'does', {fields})\n")
+    with pytest.raises(NoSuchJobError, match=f"can't be loaded: TypeError: {reason}"):
+        find_job(str(file))
+
+
+def test_a_declaration_may_be_made_by_a_generator():
+    inputs: Any = (TopicInput(name, None) for name in "ab")
+    job = Job("j", "does", inputs, (TableOutput("t"),))
+    assert [[each.name for each in job.inputs] for _ in range(2)] == [["a", "b"], ["a", "b"]]
 
 
 def test_a_run_needs_delta_rs_only_for_delta_tables_and_object_stores() -> None:

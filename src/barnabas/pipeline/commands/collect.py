@@ -12,6 +12,7 @@ from barnabas.pipeline.commands.options import (
     Options,
     add_cluster_options,
     feeder_security,
+    partition_count,
     sender_options,
 )
 from barnabas.pipeline.events.types import BROKER_METRIC, HOST_METRIC
@@ -32,7 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_cluster_options(parser)
     options = Options(parser)
     options.value("--topic", "TOPIC", "topic of the host's metrics", "host-metrics")
-    options.value("--partitions", "N", "partitions of a new topic", 4)
+    options.value("--partitions", "N", "partitions of a new topic", 4, type=partition_count)
     options.value("--host", "NAME", "name of this host (the system's host name)", "")
     options.value("--interval", "S", "time between two measurements", 10.0, unit=" s")
     options.value("--give-up", "S", "exit after this long without contact to a broker", 120.0, unit=" s")
@@ -96,7 +97,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """Raise PlanError if a URL or a directory is invalid, or the interval is too long."""
+    """Raise PlanError if a URL or a directory is invalid, or the interval is zero or too long."""
+    if arguments.interval <= 0:
+        raise PlanError(f"--interval {arguments.interval:g}: must be more than 0")
     for url in arguments.broker_metrics:
         if url and not url.startswith(("http://", "https://")):
             raise PlanError(f"--broker-metrics {url}: must be http://HOST:PORT/metrics (barnabas.http.listeners)")

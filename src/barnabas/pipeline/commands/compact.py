@@ -43,6 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
         names = arguments.table
     elif unknown := set(arguments.table) - set(names):
         raise PlanError(f"job {job.name} has no table {', '.join(unknown)}; it has {', '.join(names)}")
+    if arguments.target_mb < 1:
+        raise PlanError(f"--target-mb {arguments.target_mb}: must be at least 1")
     layout = Layout(file_bytes=arguments.target_mb * MEGABYTE)
     with session_for(session_options(arguments), [], print) as (spark, _):
         count = 0

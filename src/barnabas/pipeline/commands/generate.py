@@ -18,7 +18,7 @@ from pathlib import Path
 from barnabas.clients.partitioner import partition_for_key
 from barnabas.clients.positions import parse_time
 from barnabas.core.types import TopicPartition
-from barnabas.pipeline.commands.options import Options, add_cluster_options, sender_options
+from barnabas.pipeline.commands.options import Options, add_cluster_options, partition_count, sender_options
 from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.runner.plan import PlanError
 from barnabas.pipeline.sources import social
@@ -44,7 +44,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     options.value("--directory", "DIR", "write files to this directory instead, one for each topic", type=Path)
     options.value("--access-log", "FILE", "write the page views to this file, in the format of web servers", type=Path)
     options.value("--ground-truth", "FILE", "write the actors and their actions to this file, as JSON", type=Path)
-    options.value("--partitions", "N", "partitions of new topics", 4)
+    options.value("--partitions", "N", "partitions of new topics", 4, type=partition_count)
     options.value("--seed", "N", "seed of the site", 1922)
     options.value("--start", "TIME", "time of the first event, or now", "2026-03-06")
     options.value("--duration", "S", "duration of the stream", 86_400, unit=" s")

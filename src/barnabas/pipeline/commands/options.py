@@ -3,6 +3,7 @@
 import argparse
 import re
 from collections.abc import Iterable
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ class Options:
         unit = more.pop("unit", "")
         if default and "%(default)" not in help:
             help = f"{help}; default: %(default)s{unit}" if help else f"Default: %(default)s{unit}"
-        kind = str if default is None else type(default)
+        kind = str if default is None else _number if isinstance(default, float) else type(default)
         self.add(name, default=default, help=help, **{"type": kind, "metavar": metavar or None, **more})
 
     def values(self, name: str, metavar: str, help: str) -> None:
@@ -48,6 +49,23 @@ class Options:
     def flag(self, name: str, help: str) -> None:
         """Add an option without a value."""
         self.add(name, action="store_true", help=help)
+
+
+def _number(text: str) -> float:
+    """Read a number for argparse; raise ArgumentTypeError if it is negative, infinite or not a number."""
+    try:
+        if 0 <= (number := float(text)) < inf:
+            return number
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{text} must be a number from 0")
+
+
+def partition_count(text: str) -> int:
+    """Read a number of partitions for argparse; raise ArgumentTypeError if no topic can have it."""
+    if not text.isdecimal() or not 1 <= int(text) <= 100_000:
+        raise argparse.ArgumentTypeError(f"{text} must be a whole number from 1 to 100000")
+    return int(text)
 
 
 def add_cluster_options(parser: argparse.ArgumentParser) -> None:

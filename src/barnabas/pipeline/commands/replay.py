@@ -11,7 +11,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from barnabas.pipeline.commands.options import Options, add_cluster_options, add_parent_option, pairs, sender_options
+from barnabas.pipeline.commands.options import (
+    Options,
+    add_cluster_options,
+    add_parent_option,
+    pairs,
+    partition_count,
+    sender_options,
+)
 from barnabas.pipeline.events import EventType
 from barnabas.pipeline.runner.plan import PlanError
 from barnabas.pipeline.sources import access_log_events as access
@@ -29,7 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     options.choice("--kind", ("access", "auth", "service"), "kind of the log", "access")
     add_cluster_options(parser)
     options.values("--topic", "TYPE=TOPIC", "topic for events of a type")
-    options.value("--partitions", "N", "partitions of new topics", 4)
+    options.value("--partitions", "N", "partitions of new topics", 4, type=partition_count)
     options.choice("--event-format", ("json", "avro"), "", "json")
     options.value("--rate", "N", "sent lines/s; 0 for no limit; default: %(default)s", 0.0)
     options.flag(

@@ -35,7 +35,7 @@ from barnabas.pipeline.commands.options import (
 from barnabas.pipeline.commands.report import write_report
 from barnabas.pipeline.commands.running import Stopper, tell, tell_batch
 from barnabas.pipeline.events.schema_registry import SchemaRegistry, registry_settings
-from barnabas.pipeline.job import Frames, Job, Parameters
+from barnabas.pipeline.job import Frames, Job, Parameters, TableOutput
 from barnabas.pipeline.runner.cluster import COMMITTED, ISOLATION, ISOLATION_LEVELS, check_reachable
 from barnabas.pipeline.runner.limits import Limits
 from barnabas.pipeline.runner.plan import (
@@ -172,6 +172,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     followers = enforcement_followers(arguments, plans, lambda text: tell(arguments, "enforcement", text=text), warn)
     stopper = Stopper()
+    metrics = Metrics()
+    port = None if arguments.metrics_port is None else metrics.serve(arguments.metrics_port)
     check_reachable(plans[0].kafka)
     if not arguments.json:
         print("starting Spark", flush=True)
@@ -180,9 +182,8 @@ def run(arguments: argparse.Namespace) -> int:
 
         stopper.begin()
         tell(arguments, "session", seconds=seconds)
-        metrics = Metrics()
-        if arguments.metrics_port is not None:
-            tell(arguments, "metrics", url=f"http://127.0.0.1:{metrics.serve(arguments.metrics_port)}/metrics")
+        if port is not None:
+            tell(arguments, "metrics", url=f"http://127.0.0.1:{port}/metrics")
         runs = run_jobs(spark, plans, metrics, partial(tell_batch, arguments), warn, stopper.is_stopped, followers)
         for each in runs:
             tell(
@@ -209,8 +210,9 @@ def _print_summary(job: Job, tables: Frames, parameters: Parameters) -> None:
         return
 
     console = Console()
-    derived = {output.name for output in job.outputs} & set(tables)
-    if not derived:
+    # A run that is stopped early may have written some of them only.
+    wanted = {output.name for output in job.outputs if isinstance(output, TableOutput)}
+    if not tables or not wanted <= tables.keys():
         console.print(f"{job.name}: nothing yet")
         return
     for summary in job.summarize(tables, parameters):

@@ -77,7 +77,8 @@ def refresh_aggregates(
         known.forget_marks(name, _content(read))
     queries = {each: (scans[each], partial(_notes, writers[each])) for each in older}
     look = _Look.of(known.look({name: (scan, lambda facts: _counts(job, marked(facts))), **queries}))
-    facts = {name: scan.rows()}
+    # A fact without a time is in no window.
+    facts = {name: scan.rows().where("time IS NOT NULL")}
     old = retention.find_expired(facts[name], look.counts, look.latest_s)
     facts = {name: retention.kept(facts[name])}
     _compute(job, parameters, facts, writers, older, look, span, retention, read)
@@ -262,7 +263,8 @@ def _counts(job: Job, facts: DataFrame) -> DataFrame:
     # The sum of 32-bit hashes does not depend on the order, and does not overflow.
     marks = F.sum(F.when(F.col("mark").isNotNull(), F.hash("mark"))) if job.mark else F.lit(None).cast("BIGINT")
     latest = F.max(believed_micros()).alias("latest")
-    counts = facts.groupBy(FILE_COLUMN, window).agg(F.count("*").alias("count"), marks.alias("marks"), latest)
+    timed = facts.where("time IS NOT NULL")
+    counts = timed.groupBy(FILE_COLUMN, window).agg(F.count("*").alias("count"), marks.alias("marks"), latest)
     return counts.withColumn(MADE_OF, F.lit(None).cast("STRING"))
 
 

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from barnabas.clients.positions import offset_count
@@ -22,7 +22,7 @@ from barnabas.pipeline.ingest.ingest import Request
 from barnabas.pipeline.ingest.parse import OP, STAGED_OP, RecordParser, event_parser
 from barnabas.pipeline.ingest.shared import SharedIngest
 from barnabas.pipeline.ingest.task import Result, TopicTask
-from barnabas.pipeline.job import DELETED, KEY, PLACE, Job, Mode, Parameters, TableOutput, TopicInput
+from barnabas.pipeline.job import DELETED, KEY, PLACE, Job, MakeFacts, Mode, Parameters, TableOutput, TopicInput
 from barnabas.pipeline.runner.dead_letters import DeadLetters
 from barnabas.pipeline.runner.freshness import Waits, waits_of
 from barnabas.pipeline.runner.outputs import TableWriter, at_or_after, write_rows
@@ -34,9 +34,10 @@ from barnabas.pipeline.runner.upserts import truncated
 from barnabas.pipeline.tables.columns import widened
 from barnabas.pipeline.tables.layout import Layout
 from barnabas.pipeline.tables.schema_evolution import RESERVED
-from barnabas.pipeline.tables.table import Offsets, RowsRefusedError, Table, TableUnavailableError
+from barnabas.pipeline.tables.table import Offsets, RowsRefusedError, Table, TableError, TableUnavailableError
 
 if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
@@ -234,15 +235,33 @@ class BatchRunner:
         return not {*(each.column for each in layout.partition_columns), *layout.sorted_by} <= set(PLACE)
 
     def _fact_columns(self) -> StructType:
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        return from_arrow_schema(self._fact_schema)
+
+    @cached_property
+    def _fact_schema(self) -> pa.Schema:
         """Return the columns of the facts, by converting an empty table of events."""
-        import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
-        from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+        import pyarrow as pa
+        from pyspark.sql.pandas.types import to_arrow_schema
 
         assert self._job.facts is not None  # the caller has asked
         declared = next(iter(self._inputs.values()))
         assert declared.event is not None, "facts are made of events of a type"
         events = pa.Table.from_pylist([], to_arrow_schema(with_position(self._schema_of(declared.event))))
-        return from_arrow_schema(self._job.facts(declared.name, events).schema)
+        schema = self._job.facts(declared.name, events).schema
+        for each in schema:
+            if pa.types.is_timestamp(each.type) and each.type.unit != "us":
+                raise TableError(
+                    f"job {self._job.name}: facts returns column {each.name} as {each.type}: Spark reads microseconds, "
+                    "pyarrow.timestamp('us', 'UTC')"
+                )
+            if pa.types.is_null(each.type):
+                raise TableError(
+                    f"job {self._job.name}: facts returns column {each.name} without a type if there are no events: "
+                    "give it a type, as in pyarrow.array(values, pyarrow.string())"
+                )
+        return schema
 
     def _of_table(self, columns: StructType | None) -> StructType:
         return with_position(columns, [OP] if self._is_enveloped else [])
@@ -293,7 +312,8 @@ class BatchRunner:
                 return TopicTask(parser, topic, self._staging.sink())
             writer = self._writer(topic)
             sink = writer.table.sink(self._fact_columns())
-            return TopicTask(parser, writer.declared.name, sink, partial(self._job.facts, declared.name))
+            convert = partial(_facts, self._job.facts, self._fact_schema, declared.name)
+            return TopicTask(parser, writer.declared.name, sink, convert)
         table, by_key, envelope = self._table(topic), topic in self._by_key, None
         reserved = self._reserved(topic)
         reader: Reader = RowReader(columns, table.column_limits, reserved, is_final)
@@ -380,6 +400,19 @@ class BatchRunner:
 
     def _schema_of(self, event: EventType) -> StructType:
         return _ddl(event.ddl)
+
+
+def _facts(make: MakeFacts, schema: pa.Schema, name: str, events: pa.Table) -> pa.Table:
+    """Return the facts of events, with the types of the table's columns: files of other types can't be read."""
+    rows = make(name, events)
+    if rows.schema == schema:
+        return rows
+    if sorted(rows.column_names) != sorted(schema.names):
+        raise TableError(
+            f"facts returns other columns than without events: {', '.join(rows.column_names)} instead of "
+            f"{', '.join(schema.names)}"
+        )
+    return rows.select(schema.names).cast(schema)
 
 
 def with_position(columns: StructType | None, more: Sequence[str] = ()) -> StructType:

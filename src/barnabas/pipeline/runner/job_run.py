@@ -162,17 +162,24 @@ class JobRun(BatchRun):
         self._cluster_id = self._cluster.cluster_id()
         self._inputs = self._find_inputs()
         self._open_outputs()
-        needs_end = self._targets is None and (self.plan.is_once or self.plan.until is not None)
+        has_end = self.plan.is_once or self.plan.until is not None
         # Before the extents: records that are written meanwhile must not look like an open transaction.
-        log_ends = self._cluster.log_ends(self._cluster.partitions(self._inputs)) if needs_end else {}
+        log_ends = self._cluster.log_ends(self._cluster.partitions(self._inputs)) if has_end else {}
         self._extents = self._cluster.extents(self._inputs)
-        if needs_end:
-            targets = target_offsets(self.plan, self._cluster, self._extents, self._warn)
+        known = self._targets or {}
+        new = {
+            topic: {number: extent for number, extent in own.items() if number not in known.get(topic, {})}
+            for topic, own in self._extents.items()
+        }
+        if has_end and (self._targets is None or any(new.values())):
+            targets = target_offsets(self.plan, self._cluster, new, self._warn)
             if self.plan.is_once:
-                targets = clamped(ends_of(self._extents), targets)
+                targets = clamped(ends_of(new), targets)
             if targets is not None:
-                self._targets = without_open_transactions(self.plan.run, targets, self._extents, log_ends, self._warn)
-                self._awaited = {topic: own.keys() - self._extents.get(topic, {}) for topic, own in targets.items()}
+                if self._targets is None:
+                    self._awaited = {topic: own.keys() - new.get(topic, {}) for topic, own in targets.items()}
+                targets = without_open_transactions(self.plan.run, targets, new, log_ends, self._warn)
+                self._targets = merged(targets, known)
         self._missing_s = {
             topic: {
                 number: self._missing_s.get(topic, {}).get(number, self._looked_s)

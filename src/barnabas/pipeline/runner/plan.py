@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import inf
 
-from barnabas.clients.positions import Bound, OnDataLoss, PlanError, parse_offsets
+from barnabas.clients.positions import Bound, OnDataLoss, PlanError, check_patterns, parse_offsets
 from barnabas.pipeline.events.schema_registry import SchemaRegistry
 from barnabas.pipeline.events.types import Format
 from barnabas.pipeline.job import LOOKBACK_DAYS, Job, Mode, TableOutput, TopicInput, TopicOutput, Value
@@ -136,6 +136,7 @@ def check_plan(plan: RunPlan) -> None:
             raise PlanError(f"job {job.name} has no table {name!r}; it has {', '.join(sorted(names))}")
     if takes_any and not plan.any_topics:
         raise PlanError(f"job {job.name} reads any topics: name them with --topics")
+    check_patterns(plan.any_topics)
     if plan.any_topics and not takes_any:
         raise PlanError(f"job {job.name} reads its own topics: replace them with --topic INPUT=TOPIC")
     if plan.registry is not None and not takes_any:
@@ -173,6 +174,7 @@ def check_plan(plan: RunPlan) -> None:
         if type(value) is not type(parameters[name]):
             raise PlanError(f"parameter {name} must be {type(parameters[name]).__name__}, got {value!r}")
     _check_pace(plan)
+    _check_job(plan)
     _check_keep_facts(plan)
     tables = {job.rows_of(output) for output in job.outputs if isinstance(output, TableOutput)}
     if job.refresh is not None and not tables:
@@ -189,6 +191,48 @@ def _check_pace(plan: RunPlan) -> None:
     ):
         if not 0 <= value < inf:
             raise PlanError(f"{option} {value:g} is invalid: must be a number from 0")
+
+
+def _check_job(plan: RunPlan) -> None:
+    """Raise PlanError if the declaration of a job contradicts itself: rows would be missing, or every batch fail."""
+    job = plan.job
+    names = [each.name for each in job.outputs if isinstance(each, TableOutput)]
+    by_topic: dict[str, str] = {}
+    inputs = [each for each in job.inputs if isinstance(each, TopicInput)]
+    for each in inputs:
+        if job.facts is None and sum(other.name == each.name for other in inputs) > 1:
+            raise PlanError(f"job {job.name}: two inputs are named {each.name}")
+        topic = plan.topic_of_input(each)
+        if topic and (other := by_topic.setdefault(topic, each.name)) != each.name:
+            raise PlanError(f"job {job.name}: inputs {other} and {each.name} have the same topic {topic}")
+        if each.event is None and job.facts is not None:
+            raise PlanError(f"job {job.name}: input {each.name} has no event type, and facts are made of events")
+        if each.event is None and "*" not in names:
+            for name in (each.name,) if topic else plan.any_topics:
+                if name not in names:
+                    raise PlanError(f"job {job.name}: input {name} has no event type, so it needs a table named {name}")
+    derived = {
+        job.rows_of(each)
+        for each in job.outputs
+        if isinstance(each, TableOutput) and each.mode in (Mode.REPLACE, Mode.AGGREGATE)
+    }
+    own = [each for each in job.outputs if job.rows_of(each) not in derived]
+    tables = [each for each in own if isinstance(each, TableOutput)]
+    for name in names:
+        if names.count(name) > 1:
+            raise PlanError(f"job {job.name}: two tables are named {name}")
+    if job.facts is not None and [getattr(each, "mode", None) for each in own] != [Mode.APPEND]:
+        raise PlanError(f"job {job.name}: facts writes one append table, and no other output but those of refresh")
+    if job.aggregate is not None and len(tables) != 1:
+        raise PlanError(f"job {job.name}: aggregate needs exactly one table that is not derived")
+    for output in job.outputs:
+        mode = getattr(output, "mode", Mode.APPEND)
+        if mode is Mode.UPDATE and not output.key:
+            raise PlanError(f"job {job.name}: table {output.name} is updated by key: name its key columns")
+        if mode is Mode.AGGREGATE and job.aggregate is None:
+            raise PlanError(f"job {job.name}: table {output.name} needs the function aggregate")
+        if job.rows_of(output) in derived and job.refresh is None:
+            raise PlanError(f"job {job.name}: table {output.name} needs the function refresh")
 
 
 def _check_keep_facts(plan: RunPlan) -> None:

@@ -1,9 +1,9 @@
 """The offsets at which a run starts and ends."""
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
-from barnabas.clients.positions import Extents, is_pattern, merged
+from barnabas.clients.positions import Extents, PlanError, is_pattern, merged
 from barnabas.pipeline.job import TopicInput
 from barnabas.pipeline.runner.batch_run import QueryStoppedError
 from barnabas.pipeline.runner.checkpoint import Files
@@ -44,6 +44,7 @@ class Starts:
         Raises:
             ClusterUnavailableError: the cluster did not answer.
             QueryStoppedError: the checkpoint can't be read or written.
+            PlanError: an offset of the plan's start is beyond the log end.
         """
         is_first_look = self._found is None
         stored = stored_offsets(self._files, _STARTS_FILE) if self._found is None else self._found
@@ -53,6 +54,8 @@ class Starts:
         named = self.named_topics()
         chosen = {topic: own for topic, own in new.items() if is_first_start or (is_first_look and topic in named)}
         later = {topic: own for topic, own in new.items() if topic not in chosen}
+        if chosen and self._plan.start.offsets is not None:
+            _check_log_ends(self._plan.start.offsets, self._cluster.log_ends(chosen))
         for bound, some in ((self._plan.start, chosen), (Bound(), later)):
             if some:
                 starts = merged(starts, start_offsets(self._cluster, bound, some))
@@ -124,10 +127,14 @@ def target_offsets(plan: RunPlan, cluster: Cluster, extents: Extents, warn: Call
         own = {plan.topic_of_input(each) for each in inputs}
         own.update(input_topics(bound.offsets, plan.any_topics))
         # The other topics are those of other jobs of the run.
-        result = {topic: dict(partitions) for topic, partitions in bound.offsets.items() if topic in own}
-        if not result:
+        named = {topic: partitions for topic, partitions in bound.offsets.items() if topic in own}
+        if not named:
             warn(f"{plan.run}: --until names none of its topics")
-        return result
+        # Partitions that it does not name are not read.
+        return {
+            topic: {**dict.fromkeys(extents.get(topic, {}), 0), **named.get(topic, {})}
+            for topic in {**extents, **named}
+        }
     return ends_of(extents)
 
 
@@ -139,7 +146,7 @@ def without_open_transactions(
     for topic, numbers in ends_of(extents).items():
         for number, end in numbers.items():
             log_end = log_ends.get(topic, {}).get(number, end)
-            if end < log_end and end <= targets.get(topic, {}).get(number, -1):
+            if end < log_end and end <= (targets.get(topic, {}).get(number) or -1):
                 warn(
                     f"{run}: {topic}-{number} has an open transaction from offset {end:,} on: a later run reads the "
                     f"records up to the log end ({log_end:,})"
@@ -171,6 +178,13 @@ def store_offsets(files: Files, name: str, offsets: Offsets) -> None:
         files.write(name, json.dumps(offsets))
     except OSError as error:
         raise QueryStoppedError(f"{files.directory}: can't be used: {reason_of(error)}") from error
+
+
+def _check_log_ends(given: Mapping[str, Mapping[int, int]], log_ends: Offsets) -> None:
+    for topic, ends in log_ends.items():
+        for number, end in ends.items():
+            if (offset := given.get(topic, {}).get(number, 0)) > end:
+                raise PlanError(f"--from-time: {topic}-{number}: offset {offset} is beyond the log end ({end})")
 
 
 def _within(first: int, start: int, end: int) -> int:

@@ -25,6 +25,8 @@ from math import nan
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from barnabas.clients.positions import PlanError
+from barnabas.core.errors import StartupError
 from barnabas.pipeline.runner.batch import BatchReport
 from barnabas.pipeline.tables.table import Offsets
 
@@ -166,10 +168,20 @@ class Metrics:
         )
 
     def serve(self, port: int, host: str = "127.0.0.1") -> int:
-        """Serve the metrics at http://host:port/metrics (port 0: any free port); return the port."""
+        """Serve the metrics at http://host:port/metrics (port 0: any free port); return the port.
+
+        Raises:
+            PlanError: There is no such port.
+            StartupError: The port is in use, or needs more rights.
+        """
         from prometheus_client import start_http_server
 
-        server, _ = start_http_server(port, host, self.registry)
+        if not 0 <= port < 65536:
+            raise PlanError(f"--metrics-port {port}: must be a port from 0 to 65535")
+        try:
+            server, _ = start_http_server(port, host, self.registry)
+        except OSError as error:
+            raise StartupError(f"--metrics-port {port}: {error.strerror}; choose another port") from None
         return int(server.server_port)
 
     def batch(self, run: str, report: BatchReport) -> None:

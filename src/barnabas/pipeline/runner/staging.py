@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.tables.data_files import DataFile, FileSink, absolute
+from barnabas.pipeline.tables.data_files import NO_PATTERNS, DataFile, FileSink, absolute
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -43,7 +43,7 @@ class Staging:
         # Spark would look for a path without a scheme in the cluster's default file system.
         root = self._sink.directory if "://" in self._sink.directory else f"file:{self._sink.directory}"
         paths = [f"{root}/{each.path}" for each in files]
-        return self._spark.read.schema(columns).parquet(*paths)
+        return self._spark.read.schema(columns).options(**NO_PATTERNS).parquet(*paths)
 
     def clear(self) -> None:
         """Delete all staged files, also those of an earlier killed run; after a failure, the next call tries again."""

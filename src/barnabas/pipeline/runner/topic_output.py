@@ -217,7 +217,7 @@ class TopicWriter:
 
     def write(self, rows: DataFrame) -> None:
         """Write rows as JSON objects under their keys; return when all are acknowledged."""
-        self._save(rows.select(*self.declared.key, _as_json(rows).alias("value")))
+        self._save(rows.select(self._key(), _as_json(rows).alias("value")))
 
     def write_changes(self, rows: DataFrame, older: DataFrame) -> None:
         """Write the rows that are new or differ from the older ones, and tombstones for missing keys.
@@ -226,16 +226,23 @@ class TopicWriter:
         """
         from pyspark.sql import functions as F
 
-        key, text = list(self.declared.key), F.to_json(F.struct(*(F.col(f"`{name}`") for name in rows.columns)))
+        text = F.to_json(F.struct(*(F.col(f"`{name}`") for name in rows.columns)))
+        # A join by the columns themselves would match no nulls.
+        texts = [F.col(name).cast("string") for name in self.declared.key]
+        key = self._key(), F.to_json(F.array(*texts)).alias("_by")
         now = rows.select(*key, _as_json(rows).alias("value"), text.alias("_now"))
-        both = now.join(older.select(*key, text.alias("_older")), key, "full")
+        both = now.join(older.select(*key, text.alias("_older")), ["key", "_by"], "full")
         self._save(both.where(~F.col("_now").eqNullSafe(F.col("_older"))))
+
+    def _key(self) -> Column:
+        from pyspark.sql import functions as F
+
+        return F.concat_ws(" ", *(F.col(name).cast("string") for name in self.declared.key)).alias("key")
 
     def _save(self, records: DataFrame) -> None:
         from pyspark.sql import functions as F
 
-        key = F.concat_ws(" ", *(F.col(name).cast("string") for name in self.declared.key))
-        records = records.select(key.cast("binary").alias("key"), F.col("value").cast("binary").alias("value"))
+        records = records.select(F.col("key").cast("binary"), F.col("value").cast("binary"))
         write = _write_batches(self._sized(), self.topic)
         written = records.mapInArrow(write, "count BIGINT, throttled_s DOUBLE").collect()
         self.limited_by = ""

@@ -6,6 +6,7 @@ import pytest
 
 from barnabas.clients.positions import parse_time
 from barnabas.core.errors import ConfigError
+from barnabas.pipeline.commands.main import REFUSED, main
 from barnabas.pipeline.commands.options import (
     add_cluster_options,
     add_table_options,
@@ -173,3 +174,22 @@ def test_a_place_that_has_no_tables_of_a_format_is_refused(words: str):
     add_table_options(parser)
     with pytest.raises(PlanError, match="have the format postgresql"):
         settle_format(parser.parse_args(words.split()))
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("generate --rate nan", "--rate: nan must be a number from 0"),
+        ("generate --rate inf --duration 60", "--rate: inf must be a number from 0"),
+        ("replay access.log --rate -1", "--rate: -1 must be a number from 0"),
+        ("replay access.log --rate x", "--rate: x must be a number from 0"),
+        ("generate --partitions -3 --duration 60", "--partitions: -3 must be a whole number from 1 to 100000"),
+        ("collect --interval nan", "--interval: nan must be a number from 0"),
+        ("collect --interval 0 --bootstrap-server 127.0.0.1:1 --give-up 0", "--interval 0: must be more than 0"),
+        ("run load --topics a --bootstrap-server 127.0.0.1:1 --metrics-port 65536", "--metrics-port 65536: must be a"),
+        ("run load --topics /(/ --bootstrap-server 127.0.0.1:1", "/(/ is not a valid regular expression: missing )"),
+    ],
+)
+def test_impossible_values_are_refused_before_anything_starts(words: str, reason: str, capsys) -> None:
+    assert main(words.split()) == REFUSED
+    assert reason in capsys.readouterr().err

@@ -158,6 +158,24 @@ def test_a_run_with_an_end_does_not_wait_for_records_that_are_gone(
     assert run._is_at_end() == is_at_end
 
 
+def test_an_end_in_offsets_leaves_the_other_partitions_unread(place: Place):
+    place.cluster.there = {"a": {0: Extent(0, 10), 1: Extent(0, 10)}, "b": {0: Extent(2, 10)}}
+    run = place.run(until=Bound(offsets={"a": {0: 5}}))
+    run._begin()
+    assert run._targets == {"a": {0: 5, 1: 0}, "b": {0: 0}}
+
+
+@pytest.mark.parametrize(("end", "target"), [(ONCE, 7), ({"until": Bound(offsets={"a": {0: 10}})}, 0)])
+def test_a_partition_that_is_created_later_has_an_end_too(place: Place, end: dict[str, Any], target: int):
+    place.cluster.there = ONE
+    run = place.run(**end)
+    run._begin()
+    for end_offset in (7, 9):
+        place.cluster.there = {"a": {0: Extent(0, 20), 1: Extent(0, end_offset)}}
+        run._begin()
+        assert run._targets == {"a": {0: 10, 1: target}}
+
+
 def test_a_topic_that_was_deleted_and_created_again_is_read_up_to_its_target_only(place: Place):
     place.cluster.there = BOTH
     run = place.run(**UNTIL)
@@ -267,6 +285,20 @@ def test_a_topic_that_the_run_no_longer_reads_may_be_deleted(place: Place, reads
     run._inputs = run._find_inputs()
     with pytest.raises(DataLossError, match="b-0") if is_lost else nullcontext():
         run._check_losses({"a": {0: 10}, "b": {0: 50}}, ONE, [], {})
+
+
+def test_a_start_beyond_the_log_end_is_refused(place: Place):
+    place.cluster.there = BOTH
+    start = {"start": Bound(offsets={"a": {0: 11}})}
+    for _ in range(2):
+        with pytest.raises(PlanError, match=r"^--from-time: a-0: offset 11 is beyond the log end \(10\)"):
+            place.run(**start)._begin()
+    run = place.run(start=Bound(offsets={"a": {0: 10}}))
+    run._begin()
+    assert run.figures.positions == {"a": {0: 10}, "b": {0: 0}}
+    # Its own progress counts then.
+    place.read({"a": {0: 10}, "b": {0: 5}})
+    place.run(**start)._begin()
 
 
 LATEST: dict[str, Any] = {"start": Bound(is_latest=True)}

@@ -1,5 +1,6 @@
 """Plans: what can't be is refused before anything is started."""
 
+from dataclasses import replace
 from math import inf, nan
 
 import pytest
@@ -83,6 +84,35 @@ def test_what_can_not_be_is_named(fields, reason):
         check_plan(plan(**fields))
 
 
+def _facts(name, events):
+    return events
+
+
+VIEWS = JOB.inputs[:1]
+FACTS, TOP, SUMS = JOB.outputs[0], JOB.outputs[1], TableOutput("sums", Mode.AGGREGATE)
+
+
+@pytest.mark.parametrize(
+    ("fields", "topics", "reason"),
+    [
+        ({}, {"clicks": "page-views"}, "inputs views and clicks have the same topic page-views"),
+        ({"outputs": (FACTS, TOP, FACTS)}, {}, "two tables are named facts"),
+        ({"transform": None, "facts": _facts, "outputs": (FACTS, TableOutput("more"), TOP)}, {}, "one append table"),
+        ({"transform": None, "facts": _facts, "outputs": (TOP,)}, {}, "one append table"),
+        ({"transform": None, "facts": _facts, "inputs": (TopicInput("a", None, "a"),)}, {}, "input a has no event"),
+        ({"inputs": (TopicInput("a", None, "a"),)}, {}, "input a has no event type, so it needs a table named a"),
+        ({"outputs": (TableOutput("facts", Mode.UPDATE), TOP)}, {}, "table facts is updated by key: name its key"),
+        ({"refresh": None}, {}, "table top needs the function refresh"),
+        ({"outputs": (FACTS, SUMS)}, {}, "table sums needs the function aggregate"),
+        ({"aggregate": _facts, "refresh": None, "outputs": (FACTS, SUMS)}, {}, "table sums needs the function refresh"),
+        ({"aggregate": _facts, "outputs": (FACTS, TableOutput("more"), SUMS)}, {}, "aggregate needs exactly one table"),
+    ],
+)
+def test_a_job_that_would_lose_rows_is_refused(fields, topics, reason):
+    with pytest.raises(PlanError, match=reason):
+        check_plan(plan(replace(JOB, **fields), topics=topics))
+
+
 def test_what_can_be_passes():
     check_plan(plan(parameters={"days": 3, "share": 0.25}))
     check_plan(plan(trigger_s=0.0, limits=Limits(1_000_000, 0.5, 0)))
@@ -112,6 +142,7 @@ def test_values_of_another_type_are_refused(text, default):
 
 def test_offsets_are_written_as_spark_writes_them():
     assert parse_offsets('{"t": {"0": 5, "11": 7}}') == {"t": {0: 5, 11: 7}}
-    for text in ("", "[]", '{"t": 5}', '{"t": {"a": 5}}'):
+    # Spark's -1 and -2 are the latest and the earliest offset.
+    for text in ("", "[]", '{"t": 5}', '{"t": {"a": 5}}', '{"t": {"0": -1}}'):
         with pytest.raises(PlanError, match="are not offsets"):
             parse_offsets(text)

@@ -4,6 +4,9 @@ import json
 from dataclasses import replace
 from math import isnan
 
+import pytest
+
+from barnabas.core.errors import StartupError
 from barnabas.pipeline.runner.batch import BatchReport
 from barnabas.pipeline.runner.run_metrics import Figures, Metrics
 
@@ -71,3 +74,9 @@ def test_deleted_topics_and_partitions_have_no_lag():
         ("load", "t", "0"): 4,
         ("feed", "gone", "0"): 3,
     }
+
+
+def test_a_port_that_is_in_use_is_named():
+    port = Metrics().serve(0)
+    with pytest.raises(StartupError, match=f"--metrics-port {port}: .* in use; choose another port"):
+        Metrics().serve(port)
