@@ -161,6 +161,14 @@ def test_a_topic_may_come_after_its_consumer(site: Site, name: str) -> None:
     member.close()
 
 
+def test_the_protocol_may_be_in_lower_case(site: Site, name: str) -> None:
+    site.create(name, 1)
+    site.write(name, range(3), 1)
+    member = Member(settings(site, name, security_protocol="plaintext"), {name: 1})
+    until(lambda: len(member.seen) == 3)
+    member.close()
+
+
 def test_a_filter_meets_new_topics(site: Site, name: str) -> None:
     site.create(f"{name}-a", 2)
     group = site.group(name)

@@ -188,6 +188,14 @@ def test_who_may_not_is_told_which_right_is_missing() -> None:
         assert verdicts(servers, *asked) == ["denied"]
 
 
+def test_a_broker_that_refuses_its_events_does_not_lack_them() -> None:
+    with Broker(config={"authorizer.class.name": "kafka.security.authorizer.AclAuthorizer"}) as broker:
+        ran = run("explain", "refused", "--bootstrap-server", broker.bootstrap_servers)
+    assert ran.returncode == 0, ran.stderr
+    assert "Not checked: refusals: " in ran.stderr
+    assert "no diagnostic events" not in ran.stderr
+
+
 def test_a_broker_that_is_killed_is_named_and_all_is_well_when_it_is_back(tmp_path: Path) -> None:
     with three_brokers(tmp_path) as members:
         create_topic(members, "views", 1)

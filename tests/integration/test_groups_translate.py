@@ -16,6 +16,7 @@ from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from barnabas.cli.main import main
 from barnabas.clients import Admin, Pool
 from barnabas.clients.admin import NewTopic
+from barnabas.clients.admin_topics import NewPartitions
 from barnabas.clients.mirror.offsets import (
     TABLE_CONFIGS,
     TABLE_TOPIC,
@@ -169,6 +170,33 @@ def test_partitions_that_are_not_mirrored_are_left_out_unless_they_were_asked_fo
     )
 
 
+def test_a_partition_of_which_nothing_is_mirrored_begins_at_the_target_s_first_record(
+    source, target, translate
+) -> None:
+    """The mirror notes a partition with its first record. A group without an offset would skip it, by `latest`."""
+    grow(source, 3)
+    grow(target, 2)
+    send(source, 2)
+    for partition, offset in enumerate((1, 0, 0)):
+        commit(source, "g", offset, partition=partition)
+    SmallMirror(source, target).commit(values(0, 1), 2)
+    # What is empty is not waited for.
+    code, rows, remarks = translate("--execute", "--wait", "30", "--topic", f"{TOPIC}:0,1")
+    assert [(row["new_offset"], row["coverage"], row["to_be_mirrored"]) for row in rows] == [
+        (1, "exact", 0),
+        (0, "exact", 0),
+    ]
+    assert (code, remarks) == (0, "")
+    assert committed(target, "g") == {(TOPIC, 0): 1, (TOPIC, 1): 0}
+
+    send(source, 3, partition=1)
+    commit(source, "g", 2, partition=1)
+    code, rows, remarks = translate()
+    assert [(row["new_offset"], row["coverage"], row["to_be_mirrored"]) for row in rows[1:]] == [(0, "ahead", 3)]
+    assert "views-1 is mirrored up to offset 0, the group is at 2" in remarks
+    assert "Left out: partition views-2 is not mirrored into the target.\n" in remarks
+
+
 def test_of_several_mirrors_one_must_be_named(source, target, translate) -> None:
     send(source, 2)
     commit(source, "g", 1)
@@ -288,10 +316,10 @@ def values(*offsets: int) -> dict[int, bytes]:
     return {offset: b"%d" % offset for offset in offsets}
 
 
-def send(broker: Broker, count: int, text: str = "") -> None:
+def send(broker: Broker, count: int, text: str = "", partition: int = 0) -> None:
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     for number in range(count):
-        producer.produce(TOPIC, (text or str(number)).encode(), partition=0)
+        producer.produce(TOPIC, (text or str(number)).encode(), partition=partition)
     assert producer.flush(PATIENCE_S) == 0
 
 
@@ -326,9 +354,17 @@ def create(broker: Broker, topic: str, **configs: str) -> None:
     asyncio.run(work())
 
 
-def commit(broker: Broker, group: str, offset: int, topic: str = TOPIC) -> None:
+def grow(broker: Broker, partition_count: int) -> None:
+    async def work() -> None:
+        async with Pool(broker.bootstrap_servers) as pool:
+            await Admin(pool).create_partitions({TOPIC: NewPartitions(partition_count)})
+
+    asyncio.run(work())
+
+
+def commit(broker: Broker, group: str, offset: int, topic: str = TOPIC, partition: int = 0) -> None:
     consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": group})
-    consumer.commit(offsets=[TopicPartition(topic, 0, offset)], asynchronous=False)
+    consumer.commit(offsets=[TopicPartition(topic, partition, offset)], asynchronous=False)
     consumer.close()
 
 

@@ -295,6 +295,21 @@ def test_an_error_of_the_test_is_raised_at_the_blocks_end(broker: Broker) -> Non
         assert produce(producer, "errors", b"two") == [None]
 
 
+def test_a_function_that_returns_another_message_is_an_error_of_the_test(broker: Broker) -> None:
+    producer = librdkafka(broker)
+    answers, requests = broker.on("Produce"), broker.on("Produce")
+    with (
+        pytest.raises(TypeError, match="must return a ProduceResponse or None, not PartitionProduceResponse"),
+        answers.change_answer(lambda answer, request: answer.responses[0].partition_responses.pop()),
+    ):
+        assert produce(producer, "errors", b"three") == [None]
+    with (
+        pytest.raises(TypeError, match="must return a ProduceRequest or None, not int"),
+        requests.change_request(lambda request: 0),  # type: ignore[arg-type, return-value]  # the fault
+    ):
+        assert produce(producer, "errors", b"four") == [None]
+
+
 def test_filters(broker: Broker) -> None:
     one, two = (librdkafka(broker, **{"client.id": name}) for name in ("one", "two"))
     with (

@@ -659,6 +659,22 @@ def test_a_topic_of_a_pattern_may_be_deleted(west: Cluster, east: Cluster, mirro
     assert any(f"topic {name}-gone was deleted" in text for text in mirrors.warnings)
 
 
+def test_a_topic_that_is_not_there_is_told_once(west: Cluster, east: Cluster, mirrors: Mirrors, name: str) -> None:
+    west.create(name, 1)
+    west.send(name, numbered(1, range(3)))
+
+    def look(figures: MirrorFigures, stopped: asyncio.Event) -> None:
+        if figures.record_count == 3 and "later" not in west.topics():
+            west.create("later", 1)
+            west.send("later", numbered(1, range(2)))
+        if figures.record_count == 5:
+            stopped.set()
+
+    mirrors.until(mirrors.plan(west, east, name, "later", "never", "/no-such-.*/"), look)
+    told = [text.partition(": ")[2] for text in mirrors.warnings if "does not exist" in text]
+    assert told == [f"topic {each} does not exist, or you may not see it" for each in ("later", "never")]
+
+
 def test_a_target_topic_that_is_made_anew_has_other_offsets(
     west: Cluster, east: Cluster, mirrors: Mirrors, name: str
 ) -> None:

@@ -11,6 +11,7 @@ Source: design and implementation documents, the simple consumer API; protocol g
 OffsetFetch; KIP-74 (the first message is returned whole).
 """
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, Self
 
@@ -194,17 +195,24 @@ class AsyncSimpleConsumer:
         for topic, partition, offset, max_size in requests:
             asked = fetching.FetchPartition(partition, fetch_offset=offset, partition_max_bytes=max_size)
             topics.setdefault(topic, fetching.FetchTopic(topic)).partitions.append(asked)
-        response = await self._broker.ask(
-            fetching.FetchRequest(
-                max_wait_ms=max_wait_ms,
-                min_bytes=min_bytes,
-                max_bytes=min(sum(request.max_size for request in requests), _MOST_BYTES),
-                topics=list(topics.values()),
-            ),
-            fetching.FetchResponse,
-            max_version=_FETCH_VERSION,
+        fetch = fetching.FetchRequest(
+            max_wait_ms=max_wait_ms,
+            min_bytes=min_bytes,
+            max_bytes=min(sum(request.max_size for request in requests), _MOST_BYTES),
+            topics=list(topics.values()),
         )
-        raise_for(response.error_code, "the fetch was refused")
+        throttled_ms = 0
+        while True:
+            response = await self._broker.ask(fetch, fetching.FetchResponse, max_version=_FETCH_VERSION)
+            raise_for(response.error_code, "the fetch was refused")
+            # A throttled answer has no partitions.
+            if response.responses or not response.throttle_time_ms:
+                break
+            throttled_ms += response.throttle_time_ms
+            if throttled_ms > self._timeout_ms:
+                text = f"a quota throttles the fetch for longer than {self._timeout_ms} ms"
+                raise broker_error(ErrorCode.REQUEST_TIMED_OUT, text)
+            await asyncio.sleep(response.throttle_time_ms / 1000)
         answers = {
             (topic.topic, part.partition_index): part for topic in response.responses for part in topic.partitions
         }

@@ -182,9 +182,8 @@ def _show(
     for broker_id, why in sorted(snapshot.silent.items()):
         note(f"Broker {broker_id} did not answer: {why}")
     brokers = {} if snapshot.cluster is None else snapshot.cluster.brokers
-    without = (
-        {each for each, broker in brokers.items() if not broker.failure} - snapshot.reporters - snapshot.silent.keys()
-    )
+    without = {each for each, broker in brokers.items() if not broker.failure}
+    without -= snapshot.reporters | snapshot.deniers | snapshot.silent.keys()
     if without and asks_for_facts:
         note(
             f"Brokers {', '.join(map(str, sorted(without)))} keep no diagnostic events: only the present state is "

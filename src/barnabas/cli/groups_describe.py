@@ -58,6 +58,9 @@ async def describe_groups(admin: Admin, names: Sequence[str], what: str, is_verb
             note(f"Consumer group '{name}' has no active members.")
         elif what != "state" and described.state in ("PreparingRebalance", "CompletingRebalance"):
             note(f"Warning: Consumer group '{name}' is rebalancing.")
+        elif not rows:
+            kind = described.protocol_type
+            note(f"Group '{name}' (protocol type {kind}) has no committed offsets and no assigned partitions.")
         if what == "members":
             rows = [_without_details(row, is_verbose, described) for row in rows]
         if rows:

@@ -25,9 +25,10 @@ from barnabas.cli.options import (
 from barnabas.cli.output import Cell, note, print_json, print_table
 from barnabas.clients.admin import EARLIEST, LATEST, Admin
 from barnabas.clients.batch_reader import read_batches
-from barnabas.clients.mirror.offsets import TABLE_TOPIC, Coverage, MirrorOffsets, SourcePartition
+from barnabas.clients.mirror.offsets import TABLE_TOPIC, Coverage, MirrorOffsets, Place, SourcePartition
 from barnabas.clients.mirror.table_reader import read_table
 from barnabas.clients.offset_resets import parse_topics, within_logs
+from barnabas.clients.pool import TopicMetadata
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
 
@@ -234,6 +235,7 @@ class _Translator:
         """Read the tables; return the rows, and the partitions that are not mirrored."""
         self._read_to = await read_table(self._target.pool, self._offsets, self._read_to)
         self._back_read_to = await read_table(self._source.pool, self._back_offsets, self._back_read_to)
+        await self._add_places([partition for partition in committed if self._find(partition) is None])
         rows, missing = [], []
         for partition, offset in sorted(committed.items()):
             place = self._find(partition)
@@ -242,6 +244,34 @@ class _Translator:
             else:
                 rows.append(await self._row(place, offset))
         return rows, missing
+
+    async def _add_places(self, partitions: Sequence[TopicPartition]) -> None:
+        """Add places of partitions whose topic is mirrored: the mirror writes them with the first record.
+
+        Partitions that do not exist in both clusters are left out.
+        """
+        topics = {
+            place._replace(partition=0): known.target_topic
+            for place, known in self._offsets.places.items()
+            if place.cluster_id == self._source_id
+        }
+        wanted = {
+            place._replace(partition=each.partition): TopicPartition(target_topic, each.partition)
+            for each in partitions
+            for place, target_topic in topics.items()
+            if place.topic == each.topic
+        }
+        if not wanted:
+            return
+        sources, targets = await self._source.topics(), await self._target.topics()
+        there = {
+            place: target
+            for place, target in wanted.items()
+            if _exists(sources, TopicPartition(*place[2:])) and _exists(targets, target)
+        }
+        starts = await self._source.offsets({TopicPartition(*place[2:]) for place in there}, EARLIEST)
+        for place, target in there.items():
+            self._offsets.places[place] = Place(target.topic, starts[TopicPartition(*place[2:])], 0, ())
 
     def _check(self, rows: Sequence[_Row], missing: Sequence[TopicPartition], is_strict: bool) -> None:
         if not self._offsets.places:
@@ -292,6 +322,11 @@ class _Translator:
             if place[1:] == (self._target_id, *target) and known.target_topic == source.topic
         ]
         return min((each for each in found if each is not None), default=None)
+
+
+def _exists(topics: Mapping[str, TopicMetadata], partition: TopicPartition) -> bool:
+    topic = topics.get(partition.topic)
+    return topic is not None and partition.partition in topic.partitions
 
 
 async def _cluster_id(admin: Admin) -> str:

@@ -7,6 +7,7 @@ from barnabas.cli.log_files import Directories, HeadersOnly, Topic, directories_
 from barnabas.cli.options import AsJson, paragraphs
 from barnabas.cli.output import note, print_json, print_table, say
 from barnabas.cli.topics import name_matcher
+from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
 from barnabas.inspection.directory_check import DirectoryCheck, running_broker
 from barnabas.inspection.findings import DirectoryReport, Finding, Kind, LogReport
@@ -39,6 +40,13 @@ def verify(
 ) -> int:
     matches = name_matcher(topic)
     paths = directories_or_default(directories)
+    matched = []
+
+    def is_wanted(partition: TopicPartition) -> bool:
+        if is_match := matches(partition.topic):
+            matched.append(partition)
+        return is_match
+
     reports: list[DirectoryReport] = []
     with quiet_unless(True, "Checking", sum(map(log_bytes, paths))) as bar:
         for path in paths:
@@ -47,7 +55,9 @@ def verify(
                 reports.append(_check_one(path, headers_only, bar.advance))
                 continue
             check = DirectoryCheck(path, bar.note, bar.advance, is_deep=not headers_only)
-            reports.append(check.run(lambda each: matches(each.topic)))
+            reports.append(check.run(is_wanted))
+    if topic and not matched and not any(map(is_log, paths)):
+        raise BarnabasError(f"no topic matches {topic}")
     if as_json:
         print_json([_as_dict(report) for report in reports])
     else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from barnabas.cli.options import AsJson, Option, flag, paragraphs, run_async, stop_on_signals
 from barnabas.cli.output import Bar, note, print_json, progress
 from barnabas.clients.mirror.plan import CLIENT_ID, DEFAULT_NAME, MirroredCluster, MirrorPlan, files_of, parse_sources
-from barnabas.clients.positions import Bound, OnDataLoss, parse_bound
+from barnabas.clients.positions import Bound, OnDataLoss, check_patterns, parse_bound
 from barnabas.clients.security import trimmed
 from barnabas.core.config.properties import read_properties
 from barnabas.core.errors import BarnabasError, ConfigError
@@ -110,13 +110,17 @@ def mirror(
     sources = parse_sources(source)
     files = files_of(source_config or [], list(sources))
     into = _cluster(target, [] if target_config is None else [target_config])
+    wanted = tuple(each.strip() for each in topics.split(",") if each.strip())
+    if not wanted:
+        raise BarnabasError("no topic given: use --topics TOPIC,...")
+    check_patterns(wanted)
     plans = [
         MirrorPlan(
             name,
             alias,
             _cluster(address, files[alias]),
             into,
-            tuple(each.strip() for each in topics.split(",") if each.strip()),
+            wanted,
             prefix,
             Bound() if from_time is None else parse_bound(from_time),
             OnDataLoss(on_data_loss),

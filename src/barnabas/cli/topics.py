@@ -176,7 +176,7 @@ def name_matcher(pattern: str | None) -> Callable[[str], bool]:
         return lambda name: True
     try:
         compiled = re.compile(pattern.strip("\"' ").replace(",", "|"))
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise BarnabasError(f"{pattern} is not a valid regular expression: {error}") from None
     return lambda name: compiled.fullmatch(name) is not None
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Final, NamedTuple, TypeVar
 
 from barnabas.cli.connection import client_settings, connect
+from barnabas.cli.migration_options import run_quietly
 from barnabas.cli.options import (
     DEFAULT_SERVER,
     AsJson,
@@ -14,7 +15,6 @@ from barnabas.cli.options import (
     Option,
     TimeoutMs,
     paragraphs,
-    run_async,
 )
 from barnabas.cli.output import Cell, note, print_json, print_table
 from barnabas.cli.stored_users import StoredUsers
@@ -183,7 +183,7 @@ class _Where(NamedTuple):
         """
         if self.log_dir is not None and self.zookeeper is not None:
             raise BarnabasError("--log-dir and --zookeeper exclude each other: give only one")
-        return run_async(self._do(work, creates))
+        return run_quietly(self._do(work, creates))
 
     async def _do(self, work: Callable[[UserAdmin | StoredUsers], Awaitable[T]], creates: bool) -> T:
         if self.log_dir is not None or self.zookeeper is not None:

@@ -8,13 +8,14 @@ Source: protocol guide, ListGroups, DescribeGroups, DeleteGroups, OffsetFetch, O
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from barnabas.clients.admin_calls import AdminCalls, grouped, raise_for
 from barnabas.clients.channel import Channel
 from barnabas.clients.consumer_protocol import PROTOCOL_TYPE, decode_assignment
 from barnabas.core.error_code import ErrorCode
-from barnabas.core.errors import KafkaError
+from barnabas.core.errors import KafkaError, ProtocolError
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.describe_groups import (
     DescribedGroup,
@@ -273,7 +274,11 @@ def _described(group: DescribedGroup, channel: Channel) -> GroupDescription:
 
 
 def _described_member(member: DescribedGroupMember, protocol_type: str) -> GroupMemberDescription:
-    assignment = decode_assignment(member.member_assignment) if protocol_type == PROTOCOL_TYPE else []
+    assignment: list[TopicPartition] = []
+    if protocol_type == PROTOCOL_TYPE:
+        # Clients may send any bytes: they must not fail the description of all groups.
+        with suppress(ProtocolError):
+            assignment = decode_assignment(member.member_assignment)
     return GroupMemberDescription(
         member.member_id, member.client_id, member.client_host, sorted(assignment), member.group_instance_id
     )

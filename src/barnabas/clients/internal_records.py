@@ -124,7 +124,7 @@ def _group_value(data: bytes | None) -> str:
 
 
 def _assignment(member: MemberMetadata, protocol_type: str) -> str:
-    if protocol_type != _CONSUMER:
+    if protocol_type != _CONSUMER or not member.assignment:
         return f"{member.member_id}={_hex(member.assignment)}"
     version, body = _split(member.assignment, f"the assignment of {member.member_id}")
     assignment, _ = ConsumerProtocolAssignment.decode(min(version, ConsumerProtocolAssignment.MAX_VERSION), body)

@@ -253,6 +253,7 @@ class Collector:
             if error.code is ErrorCode.UNSUPPORTED_VERSION:
                 self._without_facts.add(broker_id)
             elif error.code in REFUSED:
+                self._snapshot.deniers.add(broker_id)
                 self._snapshot.refused.append(f"{subject}: {error.message}")
             elif error.code is ErrorCode.INVALID_REQUEST:
                 # A Barnabas broker of a release that does not know this subject.

@@ -154,6 +154,7 @@ class Snapshot:
         now_ms: The local wall clock.
         since_ms: The start of the time window of events.
         reporters: Brokers that answered `Facts`.
+        deniers: Brokers that refused the user a subject of `Facts`.
         silent: By broker id, the reason why a broker did not answer.
         refused: The data that the user may not see, as parts of a sentence.
         rules: Access rules; None: not visible.
@@ -184,6 +185,7 @@ class Snapshot:
     round_trips_ms: dict[int, float] = field(default_factory=dict)
     facts: dict[str, list[Row]] = field(default_factory=dict)
     reporters: set[int] = field(default_factory=set)
+    deniers: set[int] = field(default_factory=set)
     silent: dict[int, str] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
     # Indexes for rules that look up thousands of rows: by subject and field, the number of indexed rows and the index.

@@ -17,7 +17,7 @@ from barnabas.inspection.stored_batch import StoredBatch
 class EpochCheck:
     """Checks the epochs of one log's batches."""
 
-    __slots__ = ("_entries", "_first_offset", "_is_reported", "_path", "_report", "_seen_epoch")
+    __slots__ = ("_entries", "_first_offset", "_is_reported", "_path", "_report", "_seen_epoch", "_wrong")
 
     def __init__(self, path: Path, report: LogReport, *, was_clean: bool) -> None:
         """Args:
@@ -29,6 +29,8 @@ class EpochCheck:
         self._seen_epoch = -1
         self._entries: list[EpochEntry] | None = None
         self._is_reported = False
+        # The first batch that does not match, as text; None if there is none.
+        self._wrong: str | None = None
         if not path.exists():
             return
         try:
@@ -47,23 +49,29 @@ class EpochCheck:
 
     def note(self, batch: StoredBatch) -> None:
         """Check a batch's epoch."""
-        if batch.header is None or batch.header.leader_epoch < 0 or self._is_reported:
+        if batch.header is None:
+            # A lower message.format.version, which has no epochs, removed those of earlier batches from the file.
+            self._wrong = None
+            return
+        if batch.header.leader_epoch < 0 or self._wrong is not None:
             return
         epoch = batch.header.leader_epoch
         if epoch < self._seen_epoch:
-            self._tell(f"offset {batch.base_offset} has epoch {epoch}, but an earlier batch has {self._seen_epoch}")
+            self._wrong = f"offset {batch.base_offset} has epoch {epoch}, but an earlier batch has {self._seen_epoch}"
         elif self._entries is None:
-            self._tell(f"the file is missing; offset {batch.base_offset} has epoch {epoch}")
+            self._wrong = f"the file is missing; offset {batch.base_offset} has epoch {epoch}"
         elif batch.last_offset >= (start_offset := max(self._report.start_offset, self._first_offset)):
             # The file has no epochs of offsets below the log start offset, which DeleteRecords moves into a batch.
             offset = max(batch.base_offset, start_offset)
             known = self._epoch_at(offset)
             if known != epoch:
-                self._tell(f"offset {offset} has epoch {epoch}, the file says {known}")
+                self._wrong = f"offset {offset} has epoch {epoch}, the file says {known}"
         self._seen_epoch = max(self._seen_epoch, epoch)
 
     def finish(self, end_offset: int) -> None:
-        """Report epochs that begin after the log end."""
+        """Report the first epoch that does not match, and epochs that begin after the log end."""
+        if self._wrong is not None and not self._is_reported:
+            self._tell(self._wrong)
         later = [entry for entry in self._entries or () if entry.start_offset > end_offset]
         if later:
             self._report.add(

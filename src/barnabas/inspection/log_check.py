@@ -96,7 +96,7 @@ class LogCheck:
         self._report = LogReport(path)
         self._epochs = EpochCheck(path / EPOCHS_FILE, self._report, was_clean=state.was_clean)
         snapshots = [(offset, self._listing.file(offset, SNAPSHOT_SUFFIX)) for offset in self._listing.snapshots]
-        self._producers = ProducerCheck(snapshots, self._report)
+        self._producers = ProducerCheck(snapshots, self._report, is_compacted=state.is_compacted)
         self._next_offset = 0
 
     def run(self) -> LogReport:

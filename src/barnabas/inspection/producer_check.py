@@ -1,8 +1,9 @@
 """Checks producer snapshots and transaction indexes against the batches.
 
 A snapshot may contain producers whose batches were deleted from the log, and may lack expired ones; producers in both
-must agree. An aborted transaction that is completely in the log must be in the transaction index of its marker's
-segment: otherwise read_committed consumers would receive its records.
+must agree, unless compaction has removed the batch that the snapshot names. An aborted transaction that is completely
+in the log must be in the transaction index of its marker's segment: otherwise read_committed consumers would receive
+its records.
 
 Source: KIP-98; log-format facts, producer snapshot, files in a log.
 """
@@ -33,9 +34,10 @@ class _Aborted(NamedTuple):
 class ProducerCheck:
     """Checks the producers of one log's batches."""
 
-    __slots__ = ("_aborted", "_open", "_producers", "_report", "_snapshots")
+    __slots__ = ("_aborted", "_is_compacted", "_open", "_producers", "_report", "_snapshots")
 
-    def __init__(self, snapshots: list[tuple[int, Path]], report: LogReport) -> None:
+    def __init__(self, snapshots: list[tuple[int, Path]], report: LogReport, *, is_compacted: bool) -> None:
+        self._is_compacted = is_compacted
         self._report = report
         self._snapshots = sorted(snapshots)
         self._producers: dict[int, _Producer] = {}
@@ -133,6 +135,8 @@ class ProducerCheck:
             return
         seen = self._producers.get(entry.producer_id)
         said = _Producer(entry.producer_epoch, entry.last_sequence, entry.last_offset)
+        if seen is not None and self._is_compacted and seen.last_offset < entry.last_offset:
+            return
         if seen is not None and entry.last_offset >= 0 and seen != said:
             self._damage(
                 path,

@@ -287,7 +287,7 @@ class Control:
                 # A copy: the test keeps the original.
                 mine = _decoded(request_class(api_key), request.api_version, body)
                 changed_request = WireBuffer()
-                (action.change_request(mine) or mine).encode(request.api_version, changed_request)
+                _checked(action.change_request(mine), mine).encode(request.api_version, changed_request)
             except Exception as error:
                 taker.note(error)
                 changed_request = None
@@ -302,7 +302,7 @@ class Control:
         try:
             answer = _decoded(response_class(change.api_key), version, body)
             out = WireBuffer()
-            (change.change(answer, change.request) or answer).encode(version, out)
+            _checked(change.change(answer, change.request), answer).encode(version, out)
             changed = out
         except Exception as error:
             change.taker.note(error)
@@ -315,6 +315,19 @@ def _received(ours: socket.socket) -> bytes:
         return ours.recv(_READ_BYTES)
     except OSError:
         return b""
+
+
+def _checked(changed: Message | None, message: Message) -> Message:
+    """Return the message that a test's function returned; None: the original, which it may have changed.
+
+    Raises:
+        TypeError: it returned anything but a message of this class.
+    """
+    if changed is None:
+        return message
+    if not isinstance(changed, type(message)):
+        raise TypeError(f"the function must return a {type(message).__name__} or None, not {type(changed).__name__}")
+    return changed
 
 
 def _decoded(message_class: type[Message], version: int, body: bytearray) -> Message:

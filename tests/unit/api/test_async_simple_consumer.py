@@ -286,6 +286,18 @@ async def test_a_partition_that_is_not_answered_is_an_error(consumer: AsyncSimpl
         await consumer.fetch("t", 0, 0)
 
 
+@pytest.mark.played(
+    {ApiKey.FETCH: [lambda request: FetchResponse(throttle_time_ms=2_000), cutting(log_of(10))]}, by=play
+)
+async def test_what_a_quota_keeps_back_is_asked_for_again(consumer: AsyncSimpleConsumer, broker, /) -> None:
+    assert len(list(await consumer.fetch("t", 0, 0))) == 1
+    assert len(broker.requests[ApiKey.FETCH]) == 2
+    # A batch larger than ten seconds of the quota is never returned.
+    broker.will_answer({ApiKey.FETCH: lambda request: FetchResponse(throttle_time_ms=2_000)})
+    with pytest.raises(RequestTimedOutError, match="a quota throttles the fetch for longer than 30000 ms"):
+        await consumer.fetch("t", 0, 0)
+
+
 async def test_what_can_not_be_asked_is_said(consumer: AsyncSimpleConsumer, broker, /) -> None:
     with pytest.raises(ValueError, match="each partition only once"):
         await consumer.multifetch([FetchRequest("t", 0, 0), FetchRequest("t", 0, 9)])

@@ -1,6 +1,7 @@
 """Files and standard input with invalid contents: one line that names the cause."""
 
 import io
+import logging
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from barnabas.cli.groups_reset import _read_file
 from barnabas.cli.main import main
 from barnabas.cli.perf import _payloads
 from barnabas.cli.users import _password
-from barnabas.core.errors import BarnabasError
+from barnabas.core.errors import BarnabasError, StartupError
 from barnabas.core.types import TopicPartition
 
 
@@ -68,3 +69,26 @@ def test_without_standard_input_nothing_can_be_imported_or_confirmed(
     assert "standard input is closed" in capsys.readouterr().err
     with pytest.raises(BarnabasError, match="add --force"):
         _ask({})
+
+
+@pytest.mark.parametrize(
+    ("topics", "reason"), [("views,/(/", "/(/ is not a valid regular expression: missing )"), (",", "no topic given")]
+)
+def test_topics_of_a_mirror_must_be_names_or_patterns(capsys: pytest.CaptureFixture[str], topics: str, reason: str):
+    clusters = ["--source", "127.0.0.1:1", "--target", "127.0.0.1:1"]
+    assert main(["mirror", *clusters, "--topics", topics, "--once", "--give-up", "1"]) == 1
+    assert reason in capsys.readouterr().err
+
+
+def test_users_of_a_zookeeper_that_is_down_fail_with_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+):
+    async def open_none(connect: str):
+        logging.getLogger("barnabas.clients.zookeeper.kazoo").warning("Connection dropped")
+        raise StartupError(f"no ZooKeeper answers at {connect}")
+
+    logging.getLogger("barnabas.clients.zookeeper").setLevel(logging.NOTSET)
+    monkeypatch.setattr("barnabas.migration.open_registry.open_zookeeper", open_none)
+    assert main(["users", "list", "--zookeeper", "localhost:2"]) == 1
+    assert capsys.readouterr().err == "barnabas users list: no ZooKeeper answers at localhost:2\n"
+    assert not caplog.records

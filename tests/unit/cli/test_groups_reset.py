@@ -2,6 +2,7 @@
 
 import pytest
 
+from barnabas.cli.groups_describe import describe_groups
 from barnabas.cli.groups_reset import reset_offsets
 from barnabas.clients.admin import EARLIEST, Admin
 from barnabas.clients.offset_resets import Reset
@@ -75,3 +76,16 @@ def test_nothing_is_done_until_it_is_said(reset, capsys):
 def test_a_group_with_members_is_left_as_it_is(reset, state):
     with pytest.raises(BarnabasError, match=f"group g is {state}: stop its consumers"):
         reset(15, state=state)
+
+
+def test_a_group_without_offsets_is_not_described_by_nothing(capsys):
+    group = DescribedGroup(0, "g", "Stable", "connect", "sessioned")
+    broker = MemoryBroker(
+        {
+            ApiKey.DESCRIBE_GROUPS: lambda request: DescribeGroupsResponse(0, [group]),
+            ApiKey.OFFSET_FETCH: lambda request: OffsetFetchResponse(),
+        }
+    )
+    broker.run(lambda pool: describe_groups(Admin(pool), ["g"], "offsets", is_verbose=False, as_json=False))
+    note = "Group 'g' (protocol type connect) has no committed offsets and no assigned partitions.\n"
+    assert capsys.readouterr() == ("", note)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from barnabas.cli.main import main
+from barnabas.core.errors import StorageError
 from barnabas.wire.records.builder import BatchBuilder
 
 
@@ -81,6 +82,16 @@ def test_verify_says_what_is_damaged(run, data_dir):
     assert out.endswith("1 damaged place was found.\n")
 
 
+def test_verify_of_a_topic_whose_log_cannot_be_read(run, data_dir, monkeypatch):
+    def fail(check):
+        raise StorageError("Input/output error")
+
+    monkeypatch.setattr("barnabas.inspection.log_check.LogCheck.run", fail)
+    code, out, _ = run("verify", data_dir, "--topic", "views")
+    assert code == 1
+    assert "damage: views-0: Input/output error\n" in out
+
+
 @pytest.mark.parametrize("inside", ["", "views-0"])
 def test_verify_as_json(run, data_dir, inside):
     damage(data_dir)
@@ -119,7 +130,10 @@ def test_stats(run, data_dir):
         (["verify", "nowhere"], "nowhere: the directory does not exist"),
         (["verify"], "barnabas-data: the directory does not exist; name a directory"),
         (["stats", "{}", "--topic", "nothing"], "no topic matches nothing"),
+        (["verify", "{}", "--topic", "nothing"], "no topic matches nothing"),
+        (["verify", "{}", "--topic", "nothing", "--json"], "no topic matches nothing"),
         (["stats", "{}", "--topic", "("], "( is not a valid regular expression"),
+        (["stats", "{}", "--topic", "a{{99999999999}}"], "a{99999999999} is not a valid regular expression"),
     ],
 )
 def test_errors_are_one_line(run, data_dir, monkeypatch, arguments, expected):

@@ -15,12 +15,19 @@ from barnabas.core.types import TopicPartition
 from barnabas.testing.simulation.loop import VirtualLoop
 from barnabas.wire.protocol.api_keys import ApiKey
 from barnabas.wire.protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsResponse
+from barnabas.wire.protocol.messages.describe_groups import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsResponse,
+)
 from barnabas.wire.protocol.messages.describe_log_dirs import DescribeLogDirsResponse
+from barnabas.wire.protocol.messages.list_groups import ListedGroup, ListGroupsResponse
 from barnabas.wire.protocol.messages.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from barnabas.wire.protocol.messages.offset_fetch import OffsetFetchResponse
 from tests.unit.clients.memory_broker import MemoryBroker
 
 
@@ -134,4 +141,28 @@ def test_what_still_happens_is_told_from_what_does_not(code, text):
             await TopicAdmin(pool, 1_000).delete_topic("t")
         assert caught.value.code is code
 
+    broker.run(use)
+
+
+def test_an_assignment_that_is_not_of_the_consumer_protocol_hides_no_group():
+    def describe(request):
+        member = DescribedGroupMember("m", member_assignment=b'{"partitions": [0]}')
+        groups = [DescribedGroup(0, name, "Stable", "consumer", "own", [member]) for name in request.groups]
+        return DescribeGroupsResponse(groups=groups)
+
+    async def use(pool):
+        described = await Admin(pool).describe_group("odd")
+        assert [(member.member_id, member.assignment) for member in described.members] == [("m", [])]
+        found = await Admin(pool).coordinated_by(0)
+        assert [group.group_id for group, _ in found] == ["odd", "other"]
+
+    broker = MemoryBroker(
+        {
+            ApiKey.DESCRIBE_GROUPS: describe,
+            ApiKey.LIST_GROUPS: lambda request: ListGroupsResponse(
+                groups=[ListedGroup("odd", "consumer"), ListedGroup("other", "consumer")]
+            ),
+            ApiKey.OFFSET_FETCH: lambda request: OffsetFetchResponse(),
+        }
+    )
     broker.run(use)

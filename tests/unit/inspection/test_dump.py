@@ -97,6 +97,17 @@ def test_records_of_another_kind_are_told_and_passed_over(log_files):
     assert sum(line.startswith("| offset: ") and line.endswith("headerKeys: []") for line in lines) == 4
 
 
+def test_a_group_whose_leader_gave_a_member_nothing(log_files):
+    value = struct.pack(">hh8sihh1s", 3, 8, b"consumer", 1, -1, 1, b"m") + struct.pack(">qi", 1, 1)
+    value += struct.pack(">h1shh1sh1siiii", 1, b"m", -1, 1, b"c", 1, b"h", 9, 9, 0, 0)
+    builder = BatchBuilder()
+    builder.append(1, struct.pack(">hh1s", 2, 1, b"g"), value)
+    path = log_files.write(0, ".log", bytes(builder.build()))
+    lines, complaints, _ = dump(path, is_deep=True, decode=decode_offsets_record)
+    assert complaints == []
+    assert lines[3].endswith('"generationId":1,"assignment":"{m=}"}')
+
+
 def test_decoders_by_name():
     assert [decoder_of(name)(b"\0\0\0\0\0\0\0A") for name in DECODER_CLASSES] == [
         "\0\0\0\0\0\0\0A",

@@ -18,6 +18,7 @@ from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.records.batch import Codec
 from barnabas.wire.records.control import MarkerType
 from barnabas.wire.records.errors import CorruptRecordsError
+from barnabas.wire.records.message_set import MessageSetBuilder
 from tests.unit.inspection.conftest import batch, marker, snapshot, texts
 
 CLEAN = {"was_clean": True}
@@ -337,6 +338,28 @@ def test_snapshots(log_files):
     assert log_files.recovery(**CLEAN) == [
         f"{9:020}.snapshot: the next start would remove it: offset 9 is above the log end offset 4"
     ]
+
+
+def test_compaction_removes_batches_that_snapshots_name(log_files):
+    written = [batch(offset, producer_id=5, producer_epoch=0, base_sequence=offset) for offset in (0, 4)]
+    log_files.segment(0, *written)
+    log_files.epochs()
+    log_files.write(4, ".snapshot", snapshot((5, 0, 3, 3, 1, 1_001, -1, -1)))
+    assert log_files.damage(is_compacted=True, **CLEAN) == []
+    assert "is (0, 1, 1) in the log, but (0, 3, 3) in the snapshot" in log_files.damage(**CLEAN)[0]
+
+
+def test_epochs_that_a_lower_message_format_has_removed(log_files):
+    builder = MessageSetBuilder(1)
+    builder.append(2, 1_000, b"k", b"value")
+    log_files.segment(0, batch(0))
+    log_files.segment(2, bytes(builder.build()))
+    assert log_files.damage(**CLEAN) == []
+    # The format was raised again.
+    log_files.segment(3, batch(3))
+    assert log_files.damage(**CLEAN) == ["leader-epoch-checkpoint: the file is missing; offset 3 has epoch 0"]
+    log_files.epochs("0\n1\n0 3\n")
+    assert log_files.damage(**CLEAN) == []
 
 
 def test_an_aborted_transaction_must_be_in_the_index(log_files):

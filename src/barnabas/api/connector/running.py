@@ -73,7 +73,8 @@ class RunningConsumer:
                 security=security,
             )
 
-        self._cluster = Cluster(registry, new_pool, settings.security.get("security.protocol", "PLAINTEXT"))
+        protocol = settings.security.get("security.protocol", "PLAINTEXT").upper()
+        self._cluster = Cluster(registry, new_pool, protocol)
         self.fetchers = Fetchers(
             self._cluster,
             FetchOptions(

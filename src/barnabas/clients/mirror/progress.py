@@ -20,6 +20,7 @@ from barnabas.clients.positions import (
     Offsets,
     OnDataLoss,
     PlanError,
+    is_pattern,
     lost_ranges,
     matching_topics,
     readable_marks,
@@ -53,6 +54,7 @@ class MirrorProgress:
         self._targets = TargetTopics(link.plan, self._source, self._target, warn)
         self._warn = warn
         self._left_topics: set[str] = set()
+        self._missing_topics: set[str] = set()
         # The start offsets of the plan, until they are in the table; None: not known yet.
         self._chosen: Offsets | None = None
 
@@ -100,6 +102,11 @@ class MirrorProgress:
         if not topics:
             text = f"{self._plan.run}: none of its topics is there: {', '.join(self._plan.topics)}"
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+        missing = {topic for topic in self._plan.topics if not is_pattern(topic)} - there.keys()
+        for topic in sorted(missing - self._missing_topics):
+            why = "does not exist, or you may not see it" if is_mirrored(topic) else "is internal, and not mirrored"
+            self._warn(f"{self._plan.run}: topic {topic} {why}")
+        self._missing_topics = missing
         partitions = {
             TopicPartition(topic, number): found.leader_id
             for topic in topics
