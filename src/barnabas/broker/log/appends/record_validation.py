@@ -233,7 +233,7 @@ def _newest_messages(data: Buffer, base_offset: int) -> list[tuple[int, int]]:
 
 
 def _next_batch_bytes(records: Buffer, position: int) -> int | RecordRefusal | None:
-    """Return the size of the batch at `position`; None if no whole batch follows, which is not an error.
+    """Return the size of the batch at `position`; None if no whole batch follows.
 
     Like Kafka's reader, it accepts any length that is large enough for a message of some format.
     """
@@ -272,4 +272,5 @@ def refuse_start(records: Buffer) -> RecordRefusal | None:
 
 
 def _no_batch() -> RecordRefusal:
+    # differs from Kafka (no-record-batch): Kafka closes the connection.
     return RecordRefusal(ErrorCode.INVALID_RECORD, "no record batch", is_before_log=True)
