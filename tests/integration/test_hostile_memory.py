@@ -16,7 +16,7 @@ from benchmarks.attacks.memory import ATTACKS, attack, deny, frame_of, name
 from benchmarks.attacks.target import AUTHORIZED, Target
 from benchmarks.load.process import resident_mb
 from benchmarks.whole.wire import Peer, decoded
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tools.kafka.server import free_port
 
 # By names of 32 KB: 64 MB of them.
@@ -103,11 +103,11 @@ def test_responses_that_nobody_reads_are_bounded_together() -> None:
             # The response has begun.
             sock.recv(1, socket.MSG_PEEK)
             silent.append(sock)
-        kept_mb = resident_mb(broker.pid)
+        # A busy machine may delay the turn in which the broker closes a connection.
+        until(lambda: resident_mb(broker.pid) < before_mb + 80, lambda: (before_mb, resident_mb(broker.pid)))
         peer = Peer(broker.bootstrap_servers)
         peer.send(frame)
         assert len(peer.receive()) > 6_000_000
         peer.close()
         for sock in silent:
             sock.close()
-    assert kept_mb < before_mb + 80
