@@ -235,7 +235,7 @@ class _Translator:
         """Read the tables; return the rows, and the partitions that are not mirrored."""
         self._read_to = await read_table(self._target.pool, self._offsets, self._read_to)
         self._back_read_to = await read_table(self._source.pool, self._back_offsets, self._back_read_to)
-        await self._add_places([partition for partition in committed if self._find(partition) is None])
+        await self._add_places([each for each in committed if self._find(each) is None])
         rows, missing = [], []
         for partition, offset in sorted(committed.items()):
             place = self._find(partition)
@@ -246,7 +246,7 @@ class _Translator:
         return rows, missing
 
     async def _add_places(self, partitions: Sequence[TopicPartition]) -> None:
-        """Add places of partitions whose topic is mirrored: the mirror writes them with the first record.
+        """Add places of partitions without a mirrored record, if the mirror has records of their topic.
 
         Partitions that do not exist in both clusters are left out.
         """
@@ -264,14 +264,14 @@ class _Translator:
         if not wanted:
             return
         sources, targets = await self._source.topics(), await self._target.topics()
-        there = {
-            place: target
+        found = {
+            place: TopicPartition(place.topic, place.partition)
             for place, target in wanted.items()
-            if _exists(sources, TopicPartition(*place[2:])) and _exists(targets, target)
+            if _exists(sources, TopicPartition(place.topic, place.partition)) and _exists(targets, target)
         }
-        starts = await self._source.offsets({TopicPartition(*place[2:]) for place in there}, EARLIEST)
-        for place, target in there.items():
-            self._offsets.places[place] = Place(target.topic, starts[TopicPartition(*place[2:])], 0, ())
+        starts = await self._source.offsets(set(found.values()), EARLIEST)
+        for place, partition in found.items():
+            self._offsets.places[place] = Place(wanted[place].topic, starts[partition], 0, ())
 
     def _check(self, rows: Sequence[_Row], missing: Sequence[TopicPartition], is_strict: bool) -> None:
         if not self._offsets.places:

@@ -3,7 +3,15 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from barnabas.cli.log_files import Directories, HeadersOnly, Topic, directories_or_default, log_bytes, quiet_unless
+from barnabas.cli.log_files import (
+    Directories,
+    HeadersOnly,
+    Topic,
+    directories_or_default,
+    log_bytes,
+    logs_in,
+    quiet_unless,
+)
 from barnabas.cli.options import AsJson, paragraphs
 from barnabas.cli.output import note, print_json, print_table, say
 from barnabas.cli.topics import name_matcher
@@ -40,13 +48,8 @@ def verify(
 ) -> int:
     matches = name_matcher(topic)
     paths = directories_or_default(directories)
-    matched = []
-
-    def is_wanted(partition: TopicPartition) -> bool:
-        if is_match := matches(partition.topic):
-            matched.append(partition)
-        return is_match
-
+    if topic and not any(matches(each.topic) for path in paths for each in logs_in(path)):
+        raise BarnabasError(f"no topic matches {topic}")
     reports: list[DirectoryReport] = []
     with quiet_unless(True, "Checking", sum(map(log_bytes, paths))) as bar:
         for path in paths:
@@ -55,9 +58,7 @@ def verify(
                 reports.append(_check_one(path, headers_only, bar.advance))
                 continue
             check = DirectoryCheck(path, bar.note, bar.advance, is_deep=not headers_only)
-            reports.append(check.run(is_wanted))
-    if topic and not matched and not any(map(is_log, paths)):
-        raise BarnabasError(f"no topic matches {topic}")
+            reports.append(check.run(lambda each: matches(each.topic)))
     if as_json:
         print_json([_as_dict(report) for report in reports])
     else:

@@ -29,7 +29,7 @@ class EpochCheck:
         self._seen_epoch = -1
         self._entries: list[EpochEntry] | None = None
         self._is_reported = False
-        # The first batch that does not match, as text; None if there is none.
+        # Text about the first batch whose epoch is wrong.
         self._wrong: str | None = None
         if not path.exists():
             return

@@ -226,3 +226,12 @@ class Job:
     def rows_of(self, output: TopicOutput | TableOutput) -> str:
         """Name the DataFrame that an output is written from."""
         return output.rows or output.name
+
+    def is_derived(self, output: TopicOutput | TableOutput) -> bool:
+        """Return whether an output is derived: a table of `refresh` or `aggregate`, or a topic with the same rows."""
+        return any(
+            isinstance(each, TableOutput)
+            and each.mode in (Mode.REPLACE, Mode.AGGREGATE)
+            and self.rows_of(each) == self.rows_of(output)
+            for each in self.outputs
+        )

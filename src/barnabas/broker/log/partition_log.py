@@ -406,7 +406,7 @@ class PartitionLog:
                     return self.append_as_follower(second, is_wanted)
                 return pending.and_then(lambda _: self._append_if_wanted(second, is_wanted))
             known_end_offset = self.log_end_offset
-            # Kafka begins it after a gap, but recovery would take a gap between segments for a lost end.
+            # Kafka begins the segment after a gap, but recovery would take a gap between segments for lost records.
             self.log_end_offset = max(known_end_offset, copies.least_base_offset)
             try:
                 segment = self.roll()

@@ -312,7 +312,7 @@ class BatchRunner:
                 return TopicTask(parser, topic, self._staging.sink())
             writer = self._writer(topic)
             sink = writer.table.sink(self._fact_columns())
-            convert = partial(_facts, self._job.facts, self._fact_schema, declared.name)
+            convert = partial(facts_of, self._job.facts, self._fact_schema, declared.name)
             return TopicTask(parser, writer.declared.name, sink, convert)
         table, by_key, envelope = self._table(topic), topic in self._by_key, None
         reserved = self._reserved(topic)
@@ -402,8 +402,12 @@ class BatchRunner:
         return _ddl(event.ddl)
 
 
-def _facts(make: MakeFacts, schema: pa.Schema, name: str, events: pa.Table) -> pa.Table:
-    """Return the facts of events, with the types of the table's columns: files of other types can't be read."""
+def facts_of(make: MakeFacts, schema: pa.Schema, name: str, events: pa.Table) -> pa.Table:
+    """Return the facts of events, in the order and types of the table's columns: Spark could not read other files.
+
+    Raises:
+        TableError: `make` returned other columns than without events.
+    """
     rows = make(name, events)
     if rows.schema == schema:
         return rows

@@ -162,11 +162,12 @@ class JobRun(BatchRun):
         self._cluster_id = self._cluster.cluster_id()
         self._inputs = self._find_inputs()
         self._open_outputs()
-        has_end = self.plan.is_once or self.plan.until is not None
+        has_end, known = self.plan.is_once or self.plan.until is not None, self._targets or {}
         # Before the extents: records that are written meanwhile must not look like an open transaction.
-        log_ends = self._cluster.log_ends(self._cluster.partitions(self._inputs)) if has_end else {}
+        partitions = self._cluster.partitions(self._inputs) if has_end else {}
+        unknown = {topic: set(numbers) - known.get(topic, {}).keys() for topic, numbers in partitions.items()}
+        log_ends = self._cluster.log_ends(unknown) if any(unknown.values()) else {}
         self._extents = self._cluster.extents(self._inputs)
-        known = self._targets or {}
         new = {
             topic: {number: extent for number, extent in own.items() if number not in known.get(topic, {})}
             for topic, own in self._extents.items()
@@ -259,7 +260,7 @@ class JobRun(BatchRun):
         topics = {
             output.name: TopicWriter(self._cluster, output, self.plan, self._quotas)
             for output in self._job.outputs
-            if isinstance(output, TopicOutput) and self._is_derived(output)
+            if isinstance(output, TopicOutput) and self._job.is_derived(output)
         }
         follow = self._follower.follow if self._follower is not None else None
         keep_s = self.plan.keep_facts_s
@@ -401,7 +402,7 @@ class JobRun(BatchRun):
             output.name: TableWriter(tables[output.name], output, self.plan.run_of(output.name), self._cluster_id)
             for output in declared
         }
-        self._derived = {name: writer for name, writer in writers.items() if self._is_derived(writer.declared)}
+        self._derived = {name: writer for name, writer in writers.items() if self._job.is_derived(writer.declared)}
         self._writers = {name: writer for name, writer in writers.items() if name not in self._derived}
 
     def _check_other_run(self, tables: Mapping[str, Table]) -> None:
@@ -415,20 +416,11 @@ class JobRun(BatchRun):
                     "name"
                 )
 
-    def _is_derived(self, output: TableOutput | TopicOutput) -> bool:
-        """Return whether an output is derived: a table of `refresh` or `aggregate`, or a topic with the same rows."""
-        replaced = {
-            self._job.rows_of(each)
-            for each in self._job.outputs
-            if isinstance(each, TableOutput) and each.mode in (Mode.REPLACE, Mode.AGGREGATE)
-        }
-        return self._job.rows_of(output) in replaced
-
     def _topic_writers(self) -> dict[str, TopicWriter]:
         return {
             output.name: TopicWriter(self._cluster, output, self.plan, self._quotas)
             for output in self._job.outputs
-            if isinstance(output, TopicOutput) and not self._is_derived(output)
+            if isinstance(output, TopicOutput) and not self._job.is_derived(output)
         }
 
     def _read_tables(self) -> dict[str, DataFrame]:

@@ -211,12 +211,7 @@ def _check_job(plan: RunPlan) -> None:
             for name in (each.name,) if topic else plan.any_topics:
                 if name not in names:
                     raise PlanError(f"job {job.name}: input {name} has no event type, so it needs a table named {name}")
-    derived = {
-        job.rows_of(each)
-        for each in job.outputs
-        if isinstance(each, TableOutput) and each.mode in (Mode.REPLACE, Mode.AGGREGATE)
-    }
-    own = [each for each in job.outputs if job.rows_of(each) not in derived]
+    own = [each for each in job.outputs if not job.is_derived(each)]
     tables = [each for each in own if isinstance(each, TableOutput)]
     for name in names:
         if names.count(name) > 1:
@@ -231,7 +226,7 @@ def _check_job(plan: RunPlan) -> None:
             raise PlanError(f"job {job.name}: table {output.name} is updated by key: name its key columns")
         if mode is Mode.AGGREGATE and job.aggregate is None:
             raise PlanError(f"job {job.name}: table {output.name} needs the function aggregate")
-        if job.rows_of(output) in derived and job.refresh is None:
+        if job.refresh is None and job.is_derived(output):
             raise PlanError(f"job {job.name}: table {output.name} needs the function refresh")
 
 

@@ -146,12 +146,14 @@ def without_open_transactions(
     for topic, numbers in ends_of(extents).items():
         for number, end in numbers.items():
             log_end = log_ends.get(topic, {}).get(number, end)
-            if end < log_end and end <= (targets.get(topic, {}).get(number) or -1):
+            target = targets.get(topic, {}).get(number, 0)
+            # Nothing is read up to target 0.
+            if target > 0 and end < log_end and end <= target:
                 warn(
                     f"{run}: {topic}-{number} has an open transaction from offset {end:,} on: a later run reads the "
                     f"records up to the log end ({log_end:,})"
                 )
-                if targets[topic][number] <= log_end:
+                if target <= log_end:
                     result[topic][number] = end
     return result
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pyarrow as pa
 import pytest
 from pyspark.sql.types import LongType, StructField, StructType
 
@@ -17,7 +18,7 @@ from barnabas.pipeline.ingest.source import ReadError
 from barnabas.pipeline.ingest.task import Result
 from barnabas.pipeline.job import TableOutput, TopicInput
 from barnabas.pipeline.jobs import load
-from barnabas.pipeline.runner.batch import BatchRunner
+from barnabas.pipeline.runner.batch import BatchRunner, facts_of
 from barnabas.pipeline.runner.dead_letters import DeadLetter
 from barnabas.pipeline.runner.outputs import TableWriter
 from barnabas.pipeline.runner.plan import Delivery
@@ -28,6 +29,7 @@ from barnabas.pipeline.tables.table import (
     Offsets,
     Progress,
     RowsRefusedError,
+    TableError,
     TableUnavailableError,
 )
 
@@ -186,3 +188,24 @@ def test_a_batch_compares_the_last_record_that_the_table_of_a_topic_has() -> Non
     with pytest.raises(ReadError):
         runner_of(Reader, tables, list, read).run({}, {"a": {0: 10}, "b": {0: 20}}, {"a": {0: 11}, "b": {0: 20}})
     assert [each.marks for each in requests] == [{"a": {0: marks["a"]}, "b": {0: marks["b"]}}]
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({"id": [1], "size": [2.0]}, {"id": [1], "size": [2.0]}),
+        ({"size": [2], "id": [1]}, {"id": [1], "size": [2.0]}),
+        ({"id": [1]}, None),
+        ({"id": [1], "size": [2.0], "more": [3]}, None),
+    ],
+)
+def test_facts_have_the_columns_of_their_table(columns: dict[str, Any], expected: dict[str, Any] | None) -> None:
+    schema = pa.schema({"id": pa.int64(), "size": pa.float64()})
+    make = cast(Any, lambda name, events: pa.table(columns))
+    if expected is None:
+        # Not one of the errors that a task takes for an invalid record.
+        with pytest.raises(TableError, match="facts returns other columns than without events"):
+            facts_of(make, schema, "views", pa.table({}))
+    else:
+        rows = facts_of(make, schema, "views", pa.table({}))
+        assert (rows.schema, rows.to_pydict()) == (schema, expected)

@@ -100,6 +100,7 @@ FACTS, TOP, SUMS = JOB.outputs[0], JOB.outputs[1], TableOutput("sums", Mode.AGGR
         ({"transform": None, "facts": _facts, "outputs": (FACTS, TableOutput("more"), TOP)}, {}, "one append table"),
         ({"transform": None, "facts": _facts, "outputs": (TOP,)}, {}, "one append table"),
         ({"transform": None, "facts": _facts, "inputs": (TopicInput("a", None, "a"),)}, {}, "input a has no event"),
+        ({"inputs": (*VIEWS, TopicInput("views", CLICK))}, {}, "two inputs are named views"),
         ({"inputs": (TopicInput("a", None, "a"),)}, {}, "input a has no event type, so it needs a table named a"),
         ({"outputs": (TableOutput("facts", Mode.UPDATE), TOP)}, {}, "table facts is updated by key: name its key"),
         ({"refresh": None}, {}, "table top needs the function refresh"),
