@@ -217,7 +217,7 @@ class GroupHistory:
                     await asyncio.sleep(0.1)
                     continue
                 self.written[partition] += 1
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0.05)
 
     async def _partitions(self, topic: str) -> list[int]:
         data, _ = await self.tree.get(paths.topic(topic))
