@@ -145,6 +145,15 @@ def test_a_start_calls_a_listeners_setting_what_it_calls_the_one_for_all() -> No
     assert warning.startswith("without effect here: listener.name.plaintext.ssl.keymanager.algorithm, ")
 
 
+def test_a_start_tells_which_settings_no_listener_reads() -> None:
+    config = BrokerConfig.from_properties({"listeners": "SASL_SSL://:1", "security.inter.broker.protocol": "SASL_SSL"})
+    config.given = frozenset({"listener.name.sasl_ssl.ssl.client.auth", "listener.name.tls.ssl.client.auth"})
+    assert startup_warnings(config) == [
+        "no listener of the file reads listener.name.sasl_ssl.ssl.client.auth: SASL clients need no certificate",
+        "no listener of the file reads listener.name.tls.ssl.client.auth: the listeners are sasl_ssl",
+    ]
+
+
 def test_all_topic_settings_are_read() -> None:
     assert TOPIC_SETTINGS.keys() - topic_settings_read() == frozenset()
 

@@ -9,11 +9,13 @@ closed), no process uses that memory.
 Source: malloc_trim(3). Only glibc has it; elsewhere nothing happens.
 """
 
+import codecs
 import gc
+import io
 import os
 import signal
 import sys
-from typing import Final
+from typing import Final, TextIO
 
 # Requests create many small objects without cycles: with the default of 700, the collector would run many times a
 # second. The thresholds also keep each collection small: a large request, or thousands of active connections, create
@@ -36,7 +38,10 @@ def has_started() -> None:
 
 
 def open_standard_streams() -> None:
-    """Open the closed ones of 0, 1 and 2 on the null device; `sys.stdin` and `sys.stdout` stay None."""
+    """Open the closed ones of 0, 1 and 2 on the null device; `sys.stdin` and `sys.stdout` stay None.
+
+    Standard output shows characters that its encoding lacks as `\\u65e5`.
+    """
     for number in (0, 1, 2):
         try:
             os.fstat(number)
@@ -46,6 +51,40 @@ def open_standard_streams() -> None:
     if sys.stderr is None:
         # print(file=None) writes to standard output, so errors would mix with results.
         sys.stderr = os.fdopen(2, "w", closefd=False)
+    # Any other choice is the user's, by PYTHONIOENCODING.
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors in ("strict", "surrogateescape"):
+        codecs.register_error("barnabas", _escape)
+        sys.stdout.reconfigure(errors="barnabas")
+
+
+def _escape(error: UnicodeError) -> tuple[str, int]:
+    """Escape what an encoding lacks as JSON does, because the output may be JSON: not as \\xfc or \\U0001f600."""
+    # Imported here, because most outputs do not need it.
+    import json
+
+    assert isinstance(error, UnicodeEncodeError)
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+
+def print_status(text: str, stream: TextIO | None) -> None:
+    """Print a line about a program that runs until it is stopped: a full disk under the output does not end it.
+
+    Args:
+        stream: None: the stream is closed.
+
+    Raises:
+        BrokenPipeError: The reader of the output has left.
+    """
+    if stream is None:
+        return
+    try:
+        # One write, so that lines of several threads do not mix.
+        stream.write(f"{text}\n")
+        stream.flush()
+    except BrokenPipeError:
+        raise
+    except OSError:
+        pass
 
 
 def stop_signals() -> list[signal.Signals]:

@@ -8,6 +8,7 @@ The changes of one user in a request succeed or fail together, with one result.
 Source: semantics, SCRAM; KIP-554; Kafka 2.7.2, kafka.server.AdminManager (also the error texts).
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -24,6 +25,8 @@ from barnabas.wire.security.sasl.credential import LEAST_ITERATIONS, ScramCreden
 from barnabas.wire.security.sasl.scram import SCRAM_MECHANISMS, ScramMechanism, make_credential
 
 MOST_ITERATIONS = 16_384
+# Users that are changed before the event loop runs other work; they share a commit.
+_USERS_PER_TURN = 50
 
 _BY_CODE = {mechanism.code: mechanism for mechanism in SCRAM_MECHANISMS.values()}
 
@@ -76,9 +79,13 @@ class ScramAdmin:
             if change.user not in results:
                 by_user.setdefault(change.user, []).append(change)
         done: dict[str, Result] = {}
-        async for user, wanted in in_time_slices(by_user.items()):
-            result = await self._alter_one(user, wanted)
-            (results if result.error_code else done)[user] = result
+        users = list(by_user)
+        for start in range(0, len(users), _USERS_PER_TURN):
+            some = users[start : start + _USERS_PER_TURN]
+            altered = await asyncio.gather(*(self._alter_one(user, by_user[user]) for user in some))
+            for user, result in zip(some, altered, strict=True):
+                (results if result.error_code else done)[user] = result
+            await asyncio.sleep(0)
         if done:
             await self._watcher.catch_up()
         return results | done

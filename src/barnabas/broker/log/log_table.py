@@ -107,6 +107,8 @@ class LogTable:
         self._topic_config = topic_config
         self._dice = dice
         self._opening: dict[TopicPartition, _Opening] = {}
+        # Number of logs by directory, with those that are being opened; valid while logs are being opened.
+        self._log_counts: Counter[str] = Counter()
         self._deletions: dict[TopicPartition, _Deletion] = {}
         # Logs that another log has replaced, until their directories are renamed.
         self._replaced: dict[TopicPartition, PartitionLog] = {}
@@ -149,7 +151,12 @@ class LogTable:
         return pending
 
     def _open(self, topic_partition: TopicPartition, first: Pending[PartitionLog | None]) -> None:
+        if not self._opening and len(self._directories.online) > 1:
+            # Once for all logs that are opened together, because there may be very many logs. Counts strings, because
+            # path operations are slow.
+            self._log_counts = Counter(str(log.directory).rpartition("/")[0] or "." for log in self.logs.values())
         directory = self._directory_for(topic_partition)
+        self._log_counts[str(directory.path)] += 1
         self._opening[topic_partition] = _Opening(directory, first)
         path = directory.path / str(topic_partition)
         config = self._topic_config(topic_partition)
@@ -196,10 +203,7 @@ class LogTable:
     def _emptiest_directory(self) -> LogDirectory:
         if len(self._directories.online) == 1:
             return self._directories.online[0]
-        counts = Counter(log.directory.parent for log in self.logs.values())
-        # Logs that are being opened count, too; otherwise many logs created together would share one directory.
-        counts.update(opening.directory.path for opening in self._opening.values())
-        return min(self._directories, key=lambda directory: counts[directory.path])
+        return min(self._directories, key=lambda directory: self._log_counts[str(directory.path)])
 
     # --- delete
 

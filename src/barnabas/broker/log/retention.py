@@ -163,8 +163,9 @@ def learn_ages(
         return
 
     def learned(timestamps_ms: list[int]) -> None:
+        present = set(log.segments)
         for segment, timestamp_ms in zip(unknown, timestamps_ms, strict=True):
-            if segment in log.segments:
+            if segment in present:
                 segment.take_largest_timestamp(timestamp_ms)
         then()
 

@@ -336,7 +336,8 @@ def _put_partitions(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
     led_count = under_replicated = under_minimum = at_minimum = reassigning_count = waiting_count = 0
     for number, partition in enumerate(partitions):
         is_led, in_sync = partition.is_leader, len(partition.in_sync_replicas)
-        lacks = is_led and in_sync < len(partition.replicas)
+        replica_count = len(partition.replicas) - partition.adding_count if is_led else 0
+        lacks = is_led and in_sync < replica_count
         is_under = is_led and in_sync < partition.min_insync_replicas
         is_at = is_led and in_sync == partition.min_insync_replicas
         led_count += is_led
@@ -352,7 +353,7 @@ def _put_partitions(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
             put("kafka_cluster_partition_underminisr", int(is_under), *labels)
             put("kafka_cluster_partition_atminisr", int(is_at), *labels)
             put("kafka_cluster_partition_insyncreplicascount", in_sync if is_led else 0, *labels)
-            put("kafka_cluster_partition_replicascount", len(partition.replicas) if is_led else 0, *labels)
+            put("kafka_cluster_partition_replicascount", replica_count, *labels)
         yield MORE
     leader_replicas = services.replicas.leader_replicas
     put(f"{_REPLICAS}isrexpands_total", leader_replicas.expand_count)
@@ -452,7 +453,8 @@ def _put_controller(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
                 if topic not in state.deletion_started:
                     offline += found is None or not state.is_online(found.node.leader, partition)
                 if found is not None and replicas and topic not in state.deleting:
-                    imbalanced += found.node.leader not in (NO_LEADER, replicas[0])
+                    is_added = replicas[0] in assignment.adding.get(index, ()) and replicas[0] not in found.node.isr
+                    imbalanced += found.node.leader not in (NO_LEADER, replicas[0]) and not is_added
             yield MORE
     put(f"{_EVENTS}uncleanleaderelections_total", controller.meters.unclean_election_count)
     put(f"{_CONTROLLER}globaltopiccount", topic_count)

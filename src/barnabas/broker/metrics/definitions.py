@@ -493,7 +493,7 @@ METRICS: tuple[Family, ...] = (
             "UnderMinIsr": "1 for a partition led by this broker with fewer than min.insync.replicas in sync, else 0.",
             "AtMinIsr": "1 for a partition led by this broker with exactly min.insync.replicas in sync, else 0.",
             "InSyncReplicasCount": "In-sync replicas of the partition; 0 if another broker leads it.",
-            "ReplicasCount": "Replicas of the partition; 0 if another broker leads it.",
+            "ReplicasCount": "Replicas of the partition, without those being added; 0 if another broker leads it.",
             "LastStableOffsetLag": "Records between the last stable offset and the high watermark (open transactions).",
         },
         *("topic", "partition"),

@@ -94,6 +94,7 @@ class LeaderReplicas:
         replicas, isr = tuple(state.replicas), tuple(state.isr)
         partition.become_leader(state.leader_epoch, isr, replicas, state.controller_epoch)
         partition.is_reassigning = bool(state.adding_replicas or state.removing_replicas)
+        partition.adding_count = len(state.adding_replicas)
         if self.changes is not None:
             self.changes.withdraw(partition.topic_partition)
         now_ms = self._clock.monotonic_ms()

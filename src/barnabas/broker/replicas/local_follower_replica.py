@@ -97,11 +97,15 @@ class LocalFollowerReplica:
         appended = None
         if len(data) > LARGE_BYTES:
             work = partial(check_replicated_batches, data, partition_log.log_end_offset)
-            appended = submit(self._executor, work).and_then(self._append)
+            appended = submit(self._executor, work).and_then(self._append_if_following)
         elif len(data):
             appended = self._append(check_replicated_batches(data, partition_log.log_end_offset))
         settle = partial(self._settle, leader_high_watermark, leader_log_start_offset)
         return settle() if appended is None else appended.and_then(lambda _: settle() or _done())
+
+    def _append_if_following(self, copies: ReplicatedBatches) -> Pending[None] | None:
+        # This broker may have become the leader meanwhile.
+        return self._append(copies) if self._is_still_following() else None
 
     def _append(self, copies: ReplicatedBatches) -> Pending[None] | None:
         if not copies.batch_count:

@@ -170,6 +170,8 @@ class ReplicaManager:
         logs.on_moved = self._log_moved
         logs.on_flushed = self._log_flushed
         self._partitions: dict[tuple[str, int], Partition] = {}
+        # The same partitions, by topic.
+        self._by_topic: dict[str, dict[TopicPartition, Partition]] = {}
         self.topics = TopicTable()
         # The newest state of a partition whose log is still being opened; removed if the partition is stopped.
         self._awaited: dict[TopicPartition, LeaderAndIsrPartitionState2] = {}
@@ -319,14 +321,24 @@ class ReplicaManager:
         is_offline = topic_partition in self._offline
         return ErrorCode.KAFKA_STORAGE_ERROR if is_offline else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
+    def _drop(self, key: TopicPartition) -> Partition | None:
+        """Stop hosting a partition; None if it is not hosted."""
+        partition = self._partitions.pop(key, None)
+        if partition is not None:
+            self.topics.end(key.topic)
+            of_topic = self._by_topic[key.topic]
+            del of_topic[key]
+            if not of_topic:
+                del self._by_topic[key.topic]
+        return partition
+
     def _take_offline(self, topic_partitions: list[TopicPartition]) -> None:
         """Take logs of a failed directory offline."""
         self.fetchers.forget(topic_partitions)
         for topic_partition in topic_partitions:
-            partition = self._partitions.pop(topic_partition, None)
+            partition = self._drop(topic_partition)
             if partition is not None:
                 self._offline.add(topic_partition)
-                self.topics.end(topic_partition.topic)
                 isr, replicas = partition.in_sync_replicas, partition.replicas
                 self.on_change(
                     topic_partition, "offline", -1, partition.leader_epoch, isr, replicas, "directory failed"
@@ -358,7 +370,7 @@ class ReplicaManager:
     def update_topic_config(self, topic: str) -> None:
         """Apply changed settings of a topic to its partitions."""
         config = self._topic_config(topic)
-        for partition in [each for each in self._partitions.values() if each.topic_partition.topic == topic]:
+        for partition in list(self._by_topic.get(topic, {}).values()):
             self._update_config(partition, config)
 
     async def update_all_configs(self) -> None:
@@ -406,9 +418,8 @@ class ReplicaManager:
             # Its role does not change, even if it leads; only fetching stops.
             return completed(ErrorCode.NONE)
         self._awaited.pop(key, None)
-        partition = self._partitions.pop(key, None)
+        partition = self._drop(key)
         if partition is not None:
-            self.topics.end(key.topic)
             # Waiting requests get an error.
             self.leader_replicas.resign(partition)
         if self.on_leadership is not None:
@@ -466,6 +477,7 @@ class ReplicaManager:
             partition = self._partitions[key] = Partition(
                 key, self._broker_id, opened, config.min_insync_replicas, self.topics.begin(key.topic)
             )
+            self._by_topic.setdefault(key.topic, {})[key] = partition
             partition.high_watermark = self._logs.checkpointed_high_watermark(key)
             # The settings may have changed while the log was opened.
             self._update_config(partition, config)

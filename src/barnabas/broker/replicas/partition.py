@@ -39,6 +39,7 @@ class Partition:
     """A hosted partition. Owned by the event loop.
 
     Attributes:
+        adding_count: Number of `replicas` that a reassignment adds, if this broker leads.
         counts: Counts of operations on its topic.
         controller_epoch: Epoch of the controller that sent the state.
         end_key: The key of readers that wait for the log end.
@@ -50,6 +51,7 @@ class Partition:
     """
 
     __slots__ = (
+        "adding_count",
         "broker_id",
         "controller_epoch",
         "counts",
@@ -90,6 +92,7 @@ class Partition:
         self.in_sync_replicas: tuple[int, ...] = ()
         self.replicas: tuple[int, ...] = ()
         self.is_reassigning = False
+        self.adding_count = 0
         self.high_watermark = log.log_start_offset
         self.controller_epoch = 0
         self.leading_since = -1

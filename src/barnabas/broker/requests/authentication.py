@@ -277,7 +277,8 @@ class Authentication:
             return
         self._connection.pause(Pause.ANSWER)
         if not self._logins.checks.run(challenge, lambda then: self._go_on(then, answer, refuse)):
-            raise ProtocolError(_TOO_MANY)
+            # No exception: the rate limiter, which starts other logins too, may be the caller.
+            self._connection.close(_TOO_MANY)
 
     def _tell(self, answer: Callable[[], None]) -> None:
         if not self._connection.is_closed:

@@ -23,6 +23,7 @@ Source: semantics, connections and requests, quotas; KIP-219 (throttling after t
 import logging
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from struct import Struct
 from typing import Any, Final, Protocol, TypeVar
 
@@ -36,7 +37,7 @@ from barnabas.broker.requests.services import Services
 from barnabas.broker.requests.table import FETCH_KEY, PRODUCE_KEY, Route
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError, ProtocolError, StorageError, UnanswerableError
-from barnabas.core.executor import submit
+from barnabas.core.executor import submit_while_wanted
 from barnabas.core.pending import Pending
 from barnabas.wire.protocol.wire import WireBuffer
 from barnabas.wire.quotas.limits import QuotaKind
@@ -201,14 +202,28 @@ class Exchange(RequestContext):
         else:
             self._settle(answer)
 
-    def begin_large(self, decoding: Pending[object], release_frame: Callable[[], object]) -> None:
-        """Handle a large request once it is decoded.
+    def begin_large(self, decode: Callable[[], object], release_frame: Callable[[], object]) -> None:
+        """Decode a large request in a thread, then handle it.
 
         Args:
             release_frame: Called when the request's frame is no longer needed.
         """
         self.is_large = True
-        self._release_frame = release_frame
+        decoding: Pending[object] = Pending()
+        timed_decode = self.timed(decode)
+
+        def work() -> object:
+            return None if decoding.is_done else timed_decode()
+
+        def ended(tell: Callable[[Any], object], outcome: object) -> None:
+            if decoding.is_done:
+                # The client has disconnected. The frame was kept until now, because the work refers to it.
+                release_frame()
+            else:
+                self._release_frame = release_frame
+                tell(outcome)
+
+        self.services.slices.codec.run(work, partial(ended, decoding.complete), partial(ended, decoding.fail))
         self._wait_for(decoding.and_then(self._handle_large))
 
     def _handle_large(self, request: object) -> Any:
@@ -332,7 +347,7 @@ class Exchange(RequestContext):
             return self._encoded(response)
 
         errors = self._errors = defaultdict(int)
-        self._wait_for(submit(self.services.slices.codec, self.timed(work)), is_refusal)
+        self._wait_for(submit_while_wanted(self.services.slices.codec, self.timed(work)), is_refusal)
 
     def _stamp(self, response: Any) -> None:
         if self.route.has_throttle_time:

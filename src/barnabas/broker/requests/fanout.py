@@ -16,7 +16,7 @@ from barnabas.broker.replicas.partition import Partition
 from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.slices import Step, Steps
 from barnabas.core.error_code import ErrorCode
-from barnabas.core.executor import submit
+from barnabas.core.executor import submit_while_wanted
 from barnabas.core.pending import Pending
 from barnabas.wire.security.authorizer import Operation, ResourceType
 
@@ -45,7 +45,7 @@ def shaped(ctx: RequestContext, make: Callable[[], T]) -> T | Pending[T]:
     Args:
         make: Makes the answer. It must not read or change the broker's state.
     """
-    return submit(ctx.services.slices.codec, ctx.timed(make)) if ctx.is_large else make()
+    return submit_while_wanted(ctx.services.slices.codec, ctx.timed(make)) if ctx.is_large else make()
 
 
 def resolve(ctx: RequestContext, operation: Operation, topic: str, index: int) -> Partition | ErrorCode:

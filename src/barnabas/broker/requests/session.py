@@ -29,7 +29,6 @@ from barnabas.broker.requests.slices import MOST_ELEMENTS_AT_ONCE
 from barnabas.broker.requests.table import API_VERSIONS_KEY, CONTROL_KEYS, PRODUCE_KEY, Route, RouteTable
 from barnabas.broker.requests.throttled_connections import ThrottledConnection
 from barnabas.core.errors import ProtocolError, UnanswerableError
-from barnabas.core.executor import submit
 from barnabas.wire.protocol.api_keys import APIS
 from barnabas.wire.protocol.header import decode_request_header
 from barnabas.wire.protocol.messages.produce import ProduceRequest
@@ -203,7 +202,7 @@ class Session:
             # Its records are not copied out of the frame.
             release = self._connection.keep_frame()
             if not self._connection.is_closed:
-                exchange.begin_large(submit(self._services.slices.codec, exchange.timed(decode_large)), release)
+                exchange.begin_large(decode_large, release)
 
     @property
     def client(self) -> Client | None:

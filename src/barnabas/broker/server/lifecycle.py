@@ -4,6 +4,7 @@ Source: design page, section 2; operations, start and stop.
 """
 
 import asyncio
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from barnabas.broker.server.environment import Environment, machine_environment
 from barnabas.broker.server.node import Node
 from barnabas.broker.server.server_loop import StopRequest, exit_at_once, run_on_loop, write_ready
 from barnabas.core.config import BrokerConfig
-from barnabas.core.process import has_started
+from barnabas.core.process import has_started, print_status
 
 if TYPE_CHECKING:
     from barnabas.broker.server.interception_channel import InterceptionChannel
@@ -108,10 +109,10 @@ def _start_page(node: Node, env: Environment, options: Sequence[str]) -> "PagePr
 
 def _announce(node: Node, ready_fd: int | None) -> None:
     host, port = node.address
-    print(
+    print_status(
         f"barnabas broker {node.broker_id} listens on {host}:{port}, cluster {node.cluster_id}, "
         f"data in {', '.join(node.config.log_dirs)}",
-        flush=True,
+        sys.stdout,
     )
     if ready_fd is not None:
         line: dict[str, object] = {

@@ -14,7 +14,7 @@ from barnabas.broker.server.logins import Logins
 from barnabas.broker.server.registry_listeners import NAME
 from barnabas.core.config import BrokerConfig, Endpoint
 from barnabas.core.config.settings import hint
-from barnabas.core.config.support import ineffective, unknown
+from barnabas.core.config.support import ineffective, unknown, unread
 from barnabas.core.errors import BarnabasError, InvalidSettingsError
 from barnabas.core.peer_text import on_one_line
 from barnabas.wire.registry.acl import super_users
@@ -44,8 +44,11 @@ class SettingsCheck:
             problems_of_a_start: Returns the errors of a start for settings that are valid by themselves.
         """
 
+        without_listener: dict[str, str] = {}
         try:
-            self.problems = problems_of_a_start(BrokerConfig.from_properties(properties, lines, source))
+            config = BrokerConfig.from_properties(properties, lines, source)
+            without_listener = unread(properties, config.endpoints)
+            self.problems = problems_of_a_start(config)
         except InvalidSettingsError as error:
             self.problems = list(error.problems)
 
@@ -54,7 +57,10 @@ class SettingsCheck:
             return [(f"{source}:{lines[name]}: " if name in lines else "") + texts[name] for name in in_order]
 
         has_zookeeper = bool(properties.get("zookeeper.connect"))
-        self.ignored = formatted({name: name for name in ineffective(properties, has_zookeeper)})
+        self.ignored = formatted(
+            {name: name for name in ineffective(properties, has_zookeeper)}
+            | {name: f"{name}; {why}" for name, why in without_listener.items()}
+        )
         self.unknown = formatted({name: f"{name}{hint(name)}" for name in unknown(properties)})
 
     def report(self, source: str) -> str:

@@ -12,7 +12,8 @@ from collections.abc import Collection
 
 from barnabas.core.config.broker import BrokerConfig
 from barnabas.core.config.classes import CLASS_SETTINGS
-from barnabas.core.config.settings import OWN_PREFIX, find_file_setting, hint, name_for_any
+from barnabas.core.config.listeners import Endpoint
+from barnabas.core.config.settings import LISTENER_PREFIX, OWN_PREFIX, find_file_setting, hint, name_for_any
 
 HONOURED = frozenset(
     [
@@ -286,6 +287,23 @@ def ineffective(names: Collection[str], has_zookeeper: bool) -> list[str]:
     )
 
 
+def unread(names: Collection[str], listeners: Collection[Endpoint]) -> dict[str, str]:
+    """Return the known settings with a listener's prefix that none of a file's listeners reads, and the reasons."""
+    protocols = {each.listener_name.lower(): each.security_protocol for each in listeners}
+    found = {}
+    for name in sorted(names):
+        listener_name = name.removeprefix(LISTENER_PREFIX).partition(".")[0]
+        if not name.startswith(LISTENER_PREFIX) or listener_name == "registry" or find_file_setting(name) is None:
+            continue
+        if listener_name not in protocols:
+            found[name] = f"the listeners are {', '.join(protocols)}"
+        elif name != name.lower():
+            found[name] = "names of mechanisms must be in lower case"
+        elif protocols[listener_name] == "SASL_SSL" and name.endswith(".ssl.client.auth"):
+            found[name] = "SASL clients need no certificate"
+    return found
+
+
 def unknown(names: Collection[str]) -> list[str]:
     """Return the settings of a file that Kafka does not know and would ignore, sorted."""
     return sorted(name for name in names if find_file_setting(name) is None and not name.startswith(OWN_PREFIX))
@@ -294,7 +312,13 @@ def unknown(names: Collection[str]) -> list[str]:
 def startup_warnings(config: BrokerConfig) -> list[str]:
     """Return log lines about given settings that have no effect."""
     found = ineffective(config.given, bool(config.zookeeper_connect))
-    return [*([f"without effect here: {', '.join(found)}"] if found else []), *unknown_warnings(config.given)]
+    reasons = unread(config.given, config.endpoints)
+    return [
+        *([f"without effect here: {', '.join(found)}"] if found else []),
+        # Listeners may be added while the broker runs, and read them then.
+        *(f"no listener of the file reads {name}: {why}" for name, why in reasons.items()),
+        *unknown_warnings(config.given),
+    ]
 
 
 def unknown_warnings(names: Collection[str]) -> list[str]:

@@ -220,7 +220,7 @@ class TestLeaderEpochs:
 class TestSnapshots:
     def test_bytes(self):
         state = ProducerState()
-        state.put(4, ProducerEntry(1, [ProducerBatch(5, 7, 102, 2, 999)], 999))
+        state.put_all({4: ProducerEntry(1, [ProducerBatch(5, 7, 102, 2, 999)], 999)})
         data = encode_snapshot(state)
 
         assert data[:2] == b"\0\1"
@@ -235,7 +235,7 @@ class TestSnapshots:
 
     def test_only_markers_were_seen(self):
         state = ProducerState()
-        state.put(4, ProducerEntry(1, [], 999, 3))
+        state.put_all({4: ProducerEntry(1, [], 999, 3)})
         data = encode_snapshot(state)
         assert data[6:] == pack(">iqhiqiqiq", 1, 4, 1, -1, -1, 0, 999, 3, -1)
         (entry,) = (entry for _, entry in decode_snapshot(data).items())

@@ -2,9 +2,11 @@
 
 import asyncio
 import os
+from collections import Counter
 
 import pytest
 
+from barnabas.broker.log import log_table
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.core.errors import StartupError, StorageError
 from barnabas.core.executor import Executor, InlineExecutor
@@ -57,6 +59,23 @@ def test_logs_are_spread_over_directories(make_manager, root):
     manager = started(make_manager({"log.dirs": f"{root}/a,{root}/b"}))
     directories = [manager.get_or_create(TopicPartition("t", index)).value.directory.parent for index in range(4)]
     assert sorted(directory.name for directory in directories) == ["a", "a", "b", "b"]
+
+
+def test_logs_that_are_made_together_are_spread_and_the_others_counted_once(make_manager, root, monkeypatch):
+    manager = started(make_manager({"log.dirs": f"{root}/a,{root}/b"}))
+    old = manager.get_or_create(TopicPartition("old", 0)).value.directory.parent.name
+    counted = []
+
+    def count(logs):
+        counted.append(Counter(logs))
+        return counted[-1]
+
+    monkeypatch.setattr(log_table, "Counter", count)
+    executor = manager._table._env.executor = ManualExecutor()
+    made = [manager.get_or_create(TopicPartition("t", index)) for index in range(101)]
+    executor.run_all()
+    names = [each.value.directory.parent.name for each in made]
+    assert (len(counted), names.count(old)) == (1, 50)
 
 
 def test_a_clean_stop_and_start(start, root, make_batch):

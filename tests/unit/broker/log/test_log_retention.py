@@ -2,13 +2,19 @@
 
 import asyncio
 import os
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from barnabas.broker.log.disk.disk_work import DiskWork
 from barnabas.broker.log.environment import Going
-from barnabas.broker.log.retention import Standing, apply_retention, standings
+from barnabas.broker.log.retention import Standing, apply_retention, learn_ages, standings
+from barnabas.broker.log.segments.segment_chain import SegmentChain
+from barnabas.core.executor import InlineExecutor
 from barnabas.testing.manual_executor import ManualExecutor
 from barnabas.wire.records.batch import read_header
+from tests.replacing import replaces
 from tests.unit.broker.log.conftest import TOPIC_PARTITION, started
 
 SEGMENTS = 5
@@ -23,6 +29,41 @@ def fill(open_partition_log, make_batch):
         return log
 
     return filled
+
+
+class CountedSegment:
+    """A segment that counts its comparisons with others, by value as a list's `in` makes them."""
+
+    comparison_count = 0
+    knows_largest_timestamp = False
+
+    def __eq__(self, other):
+        CountedSegment.comparison_count += 1
+        return self is other
+
+    __hash__ = object.__hash__
+
+    def unload(self):
+        return
+
+    def read_largest_timestamp(self):
+        return 7
+
+    def take_largest_timestamp(self, timestamp_ms):
+        self.timestamp_ms = timestamp_ms
+
+
+@replaces("barnabas.broker.log.segments.segment_chain")
+def test_the_work_for_a_segment_does_not_grow_with_their_number(env, topic_config, tmp_path, failures):
+    segments: Any = [CountedSegment() for _ in range(300)]
+    log: Any = SimpleNamespace(segments=segments, is_closed=False, config=topic_config().for_logs())
+    learn_ages(log, InlineExecutor(), lambda: None, failures.append)
+    assert {segment.timestamp_ms for segment in segments} == {7}
+    chain = SegmentChain(env, tmp_path, segments, DiskWork(InlineExecutor()), failures.append)
+    left = segments[150:]
+    chain.detach(segments[:150])
+    assert all(a is b for a, b in zip(segments, left, strict=True))
+    assert (CountedSegment.comparison_count < 300, failures) == (True, [])
 
 
 def bases(log):

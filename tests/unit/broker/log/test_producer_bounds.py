@@ -1,5 +1,7 @@
 """How many producers a partition remembers, and which give way."""
 
+import time
+
 from barnabas.broker.log.producers.producer_snapshot import decode_snapshot, encode_snapshot
 from barnabas.broker.log.producers.producer_state import MOST_PRODUCERS, ProducerState
 from barnabas.core.error_code import ErrorCode
@@ -65,6 +67,21 @@ def test_a_producer_that_was_just_fenced_is_not_forgotten_before_those_that_wrot
     code, _ = state.check(header(0, sequence=1, is_transactional=True))
     assert code is ErrorCode.INVALID_PRODUCER_EPOCH
     assert (state.get(1), state.get(MOST_PRODUCERS - 1) is None) == (None, False)
+
+
+def test_the_work_per_open_transaction_of_a_snapshot_does_not_grow_with_their_number():
+    written = ProducerState()
+    for number in range(4_000):
+        written.update(header(number), number, 1_000)
+    for number in range(4_000):
+        # The producer that wrote last began first.
+        written.update(header(3_999 - number, sequence=1, is_transactional=True), 4_000 + number, 1_000)
+    begin_s = time.thread_time()
+    state = decode_snapshot(encode_snapshot(written))
+    assert time.thread_time() - begin_s < 0.5
+    assert list(state.open_transactions()) == list(written.open_transactions())
+    assert state.first_unstable_offset == 4_000
+    assert [key for key, _ in state.items()] == [key for key, _ in written.items()]
 
 
 def test_the_work_per_transaction_does_not_grow_with_their_number():

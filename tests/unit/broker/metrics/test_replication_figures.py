@@ -5,9 +5,11 @@ world.
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from barnabas.clients.admin_replicas import ReplicaAdmin
 from barnabas.clients.pool import Pool
 from barnabas.clients.producer import Producer
 from barnabas.core.errors import KafkaError
+from barnabas.core.types import TopicPartition
 from barnabas.testing.simulation.world import PORT, BrokerHost
 from tests.simulated_cluster import Cluster, play
 
@@ -56,6 +58,26 @@ async def test_both_ends_of_a_copy_count_the_same_bytes_and_a_follower_that_lags
     await cluster.until(lambda: cluster.partition(0)["isr"] == [1, 2])
     await cluster.settle()
     assert (await figures(leader))["kafka_server_replicamanager_isrexpands_total"] == 1
+
+
+@pytest.mark.played(by=play, count=3, partitions=1)
+async def test_replicas_that_a_reassignment_adds_are_not_missing_and_not_preferred_yet(cluster: Cluster, /) -> None:
+    leader, other, added = cluster.hosts
+    async with Pool(f"b1:{PORT}", env=cluster.simulation.client("admin")) as pool:
+        admin = ReplicaAdmin(pool)
+        await admin.alter_reassignments({TopicPartition("t", 0): [1, 2]})
+        await cluster.until(lambda: cluster.partition(0)["isr"] == [1, 2])
+        await cluster.settle()
+        cluster.simulation.network.part([added.name], [leader.name, other.name])
+        await admin.alter_reassignments({TopicPartition("t", 0): [3, 1]})
+    await cluster.settle()
+    assert cluster.partition(0)["isr"] == [1, 2]
+    found = await figures(leader)
+    assert found["kafka_server_replicamanager_reassigningpartitions"] == 1
+    assert found["kafka_server_replicamanager_underreplicatedpartitions"] == 0
+    assert found["kafka_cluster_partition_underreplicated"] == 0
+    assert found["kafka_cluster_partition_replicascount"] == 2
+    assert found["kafka_controller_kafkacontroller_preferredreplicaimbalancecount"] == 0
 
 
 async def labelled(host: BrokerHost) -> dict[str, float]:

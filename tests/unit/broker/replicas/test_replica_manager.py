@@ -8,8 +8,10 @@ import pytest
 from barnabas.broker.coordination.ownership import LoadedPartition, OwnedPartitions
 from barnabas.broker.log import partition_log
 from barnabas.broker.log.manager import LogManager
+from barnabas.broker.replicas import local_follower_replica
 from barnabas.broker.replicas.append_queues import untimed
 from barnabas.broker.replicas.leader_replicas import LeaderReplicas
+from barnabas.broker.replicas.local_follower_replica import LocalFollowerReplica
 from barnabas.broker.replicas.manager import ReplicaManager
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.error_code import ErrorCode
@@ -291,6 +293,25 @@ def test_what_a_new_flush_messages_wants_on_disk_is_brought_there(replicas, over
     overrides["flush.messages"] = "1"
     replicas.update_topic_config("t")
     assert partition.log.recovery_point == 1
+
+
+def test_new_settings_of_a_topic_look_at_its_partitions_alone(replicas, overrides):
+    class Unlisted(dict):
+        def values(self):
+            raise AssertionError("a broker may have very many partitions")
+
+    replicas.leader_and_isr(leaders())
+    replicas._partitions = Unlisted(replicas._partitions)
+    overrides["min.insync.replicas"] = "2"
+    replicas.update_topic_config("other")
+    partition = replicas.partition(PARTITION)
+    assert partition.min_insync_replicas == 1
+    replicas.update_topic_config("t")
+    assert partition.min_insync_replicas == 2
+    replicas.stop_replica(stop(-2))
+    overrides["min.insync.replicas"] = "3"
+    replicas.update_topic_config("t")
+    assert partition.min_insync_replicas == 2
 
 
 @pytest.mark.usefixtures("flush_each_message")
@@ -689,6 +710,22 @@ def test_an_append_that_can_not_be_prepared_does_not_stop_the_next_one(replicas,
         executor.run_all()
         codes.append((result.value if isinstance(result, Pending) else result).error_code)
     assert codes == [ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.NONE]
+
+
+def test_records_of_an_old_leader_that_are_checked_when_this_broker_becomes_leader_are_dropped(
+    replicas, executor, failures, heard, monkeypatch
+) -> None:
+    replicas.leader_and_isr(leaders(leader=2, replicas=(1, 2)))
+    partition = replicas.partition(PARTITION)
+    followed = LocalFollowerReplica(partition, executor, heard.append, failures.append)
+    # Larger ones are checked in the executor.
+    monkeypatch.setattr(local_follower_replica, "LARGE_BYTES", 10)
+    executor.is_holding = True
+    appended = followed.append(memoryview(bytearray(batch())), 0, 0)
+    replicas.leader_and_isr(leaders(epoch=1, replicas=(1, 2)))
+    executor.release()
+    assert appended.value is None
+    assert (partition.is_leader, partition.log.log_end_offset) == (True, 0)
 
 
 def test_a_partition_whose_entries_can_not_be_taken_over_is_loaded_again(replicas, executor, clock) -> None:

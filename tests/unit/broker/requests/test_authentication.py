@@ -576,6 +576,22 @@ def test_only_so_many_wait_for_a_signature(stranger):
     assert later.info.principal == Principal("User", "alice")
 
 
+def test_a_login_that_waited_does_not_keep_others_waiting_if_too_many_signatures_wait(stranger):
+    for _ in range(MOST_FAILURES):
+        stranger.logins.rate_limiter.failed()
+    stranger.shake("OAUTHBEARER")
+    stranger.send(SaslAuthenticateRequest(bearer(b"slow.alice")), 2)
+    other = Stranger()
+    other.logins.rate_limiter = stranger.logins.rate_limiter
+    other.shake()
+    other.prove()
+    for _ in range(MOST_CHECKS):
+        assert stranger.logins.checks.run(lambda: lambda: b"", lambda _: None)
+    stranger.clock.advance(DELAY_MS)
+    assert stranger.is_closed
+    assert other.info.principal == Principal("User", "alice")
+
+
 @pytest.mark.parametrize("version", [0, 1])
 @pytest.mark.parametrize("mechanism", ["PLAIN", "OAUTHBEARER"])
 def test_what_is_too_long_is_not_looked_at(mechanism, version, caplog):

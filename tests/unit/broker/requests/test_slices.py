@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from barnabas.broker.net.scheduler import Scheduler
+from barnabas.broker.requests.exchange import Exchange
 from barnabas.broker.requests.handlers import (
     delete_records,
     fetch,
@@ -48,6 +49,7 @@ from barnabas.wire.protocol.messages.sync_group import (
     SyncGroupResponse,
 )
 from barnabas.wire.protocol.wire import Message
+from tests.replacing import replaces
 from tests.unit.broker.groups.asking import Client, join_request
 from tests.unit.broker.groups.conftest import Service
 from tests.unit.broker.handling import encoded
@@ -451,6 +453,33 @@ async def test_the_memory_of_a_large_request_is_given_back_whenever_its_peer_lea
     for _ in range(10):
         await asyncio.sleep(0)
     assert wire.memory.used_bytes == 0
+
+
+@replaces("barnabas.broker.requests.session")
+async def test_a_large_request_whose_peer_has_left_counts_until_its_turn_and_is_not_decoded(connect, /, monkeypatch):
+    decoded = []
+    monkeypatch.setattr("barnabas.broker.requests.session._decode", lambda *_: decoded.append(True))
+    wire = connect(metadata_handler(None), most_elements=LIMIT)
+    await wire.send(large_metadata() + bytes(50_000))
+    await until(lambda: wire.codec.waiting_count)
+    wire.connection.close()
+    assert wire.memory.used_bytes > 30_000
+    wire.codec.run_all()
+    assert (wire.memory.used_bytes, decoded) == (0, [])
+
+
+@replaces("barnabas.broker.requests.exchange")
+async def test_a_large_answer_whose_peer_has_left_is_not_encoded(connect, /, monkeypatch):
+    encoded_answers = []
+    monkeypatch.setattr(Exchange, "_encoded", lambda *each: encoded_answers.append(each))
+    wire = connect(metadata_handler(lambda ctx, request: MetadataResponse()), most_elements=LIMIT)
+    await wire.send(large_metadata())
+    await until(lambda: wire.codec.waiting_count)
+    wire.codec.run_next()
+    await until(lambda: wire.codec.waiting_count)
+    wire.connection.close()
+    wire.codec.run_all()
+    assert encoded_answers == []
 
 
 @pytest.mark.parametrize("is_late", [False, True])

@@ -1,12 +1,16 @@
 """SCRAM credentials as they stand in the registry, and what becomes of those that are none."""
 
+import asyncio
 import logging
 
 import pytest
 
+from barnabas.broker.administration.scram import Deletion, ScramAdmin, Upsertion
+from barnabas.broker.cluster.watcher import ConfigWatcher
 from barnabas.broker.security.scram_users import ScramUsers
 from barnabas.core.errors import ConfigError
 from barnabas.wire.security.sasl.credential import ScramCredential, decode_credential, encode_credential
+from tests.unit.memory_registry import played_with
 
 CREDENTIAL = ScramCredential(b"salt", b"stored", b"server", 4096)
 TEXT = "salt=c2FsdA==,stored_key=c3RvcmVk,server_key=c2VydmVy,iterations=4096"
@@ -88,3 +92,28 @@ def test_nobody_has_as_many_iterations_as_most():
     # Of as many the largest, on every broker.
     users.on_user_config("v1", {})
     assert users.usual_iterations("SCRAM-SHA-256") == 16_384
+
+
+@pytest.mark.played(
+    by=played_with(lambda registry, clock, spawner: (registry, ConfigWatcher(registry, clock, clock, spawner)))
+)
+async def test_users_of_one_request_share_commits(made, /):
+    registry, watcher = made
+    await watcher.start()
+    multi, counts = registry.multi, [0, 0]
+
+    async def counted(ops):
+        counts[0] += 1
+        counts[1] = max(counts)
+        await asyncio.sleep(0)
+        counts[0] -= 1
+        return await multi(ops)
+
+    registry.multi = counted
+    admin = ScramAdmin(registry, watcher, ScramUsers())
+    changes = [Upsertion(f"u{number}", 1, 4_096, b"salt", b"x" * 32) for number in range(120)]
+    results = await admin.alter([*changes, Deletion("nobody", 1)])
+    assert [name for name, result in results.items() if result.error_code] == ["nobody"]
+    assert list(results)[1:] == [change.user for change in changes]
+    assert len(await registry.children("/config/users")) == 120
+    assert counts == [0, 50]

@@ -131,8 +131,22 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
             [],
             ["leader.replication.throttled.rate"],
         ),
+        (
+            "listeners=INT://:1,Users://:2\nlistener.security.protocol.map=INT:PLAINTEXT,Users:SASL_PLAINTEXT\n"
+            "inter.broker.listener.name=INT\nlistener.name.users.max.connections=5\n"
+            "listener.name.Users.max.connections=5\nlistener.name.uesrs.connections.max.reauth.ms=1\n"
+            "listener.name.users.sasl.enabled.mechanisms=SCRAM-SHA-256\nlistener.name.users.PLAIN.sasl.jaas.config=x\n"
+            "listener.name.registry.ssl.client.auth=required",
+            [],
+            [
+                "listener.name.Users.max.connections",
+                "listener.name.uesrs.connections.max.reauth.ms",
+                "listener.name.users.PLAIN.sasl.jaas.config",
+            ],
+            [],
+        ),
     ],
-    ids=["kafkas", "classes", "confluents", "others", "misspelt", "impossible", "own", "secured"],
+    ids=["kafkas", "classes", "confluents", "others", "misspelt", "impossible", "own", "secured", "no-listener"],
 )
 def test_a_check_names_all_that_a_start_would(check, text, stopping, ignored, unknown) -> None:
     names = [line.partition("=")[0] for line in text.split()]

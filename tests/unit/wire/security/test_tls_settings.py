@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from barnabas.clients.librdkafka import librdkafka_options
 from barnabas.core.errors import ConfigError
 from barnabas.testing.certificates import Authority
 from barnabas.wire.security.tls.cipher_suites import openssl_name
@@ -126,6 +127,18 @@ def test_inline_pem_may_be_on_one_line(authority, separator, password):
     settings |= {"ssl.keystore.type": "PEM", "ssl.truststore.type": "PEM", "ssl.key.password": password}
     server_context(client_settings(settings))
     assert client_context(client_settings(settings)).cert_store_stats()["x509"] == 2
+
+
+def test_pem_files_may_be_joined_without_a_line_break_and_have_any_comment(tmp_path, authority):
+    it = authority.issue("it")
+    parts = "# Schlüssel\n".encode("latin-1") + it.key_pem(), it.certificate_pem, authority.certificate_pem
+    path = _written(tmp_path / "it.pem", b"".join(part.rstrip() for part in parts))
+    names = ("ssl.keystore", "ssl.truststore")
+    settings = {f"{name}.{end}": value for name in names for end, value in (("type", "PEM"), ("location", path))}
+    server_context(client_settings(settings))
+    assert client_context(client_settings(settings)).cert_store_stats()["x509"] == 2
+    options = librdkafka_options("a:1", {"security.protocol": "SSL", **settings})
+    assert options["ssl.certificate.pem"].count("BEGIN") == 3
 
 
 def test_a_key_of_somebody_else_is_refused(tmp_path, authority):

@@ -91,7 +91,7 @@ class Cleaner:
         read_bytes, written_bytes, last_round_ms: Size of the segments before and after the last completed round, and
             the round's duration.
         last_look_ms: Monotonic time at which the cleaner last looked for work.
-        dirtiest_ratio: The highest dirty ratio of a log at that time, 0 to 1.
+        dirtiest_ratio: The highest dirty ratio of a log when a thread was last free, 0 to 1.
     """
 
     def __init__(
@@ -184,7 +184,8 @@ class Cleaner:
         if self._stopped.is_set():
             return
         self.last_look_ms = self._env.clock.monotonic_ms()
-        self.dirtiest_ratio = 0.0
+        if len(self._running) < self._config.log_cleaner_threads:
+            self.dirtiest_ratio = 0.0
         high_watermarks = self._high_watermarks()
         while len(self._running) < self._config.log_cleaner_threads:
             chosen = self._choose(high_watermarks)

@@ -71,7 +71,7 @@ def decode_snapshot(data: bytes) -> ProducerState:
     (count,) = _COUNT.unpack_from(data, _HEAD.size)
     if count * _ENTRY.size != len(entries):
         raise CorruptSnapshotError(f"{count} producers in {len(entries)} bytes")
-    state = ProducerState()
+    producers: dict[int, ProducerEntry] = {}
     for (
         producer_id,
         epoch,
@@ -86,8 +86,11 @@ def decode_snapshot(data: bytes) -> ProducerState:
         if last_offset != NO_OFFSET and last_sequence != NO_SEQUENCE:
             first_sequence = (last_sequence - delta) & _SEQUENCE_MASK
             batches.append(ProducerBatch(first_sequence, last_sequence, last_offset, delta, timestamp_ms))
-        entry = ProducerEntry(epoch, batches, timestamp_ms, coordinator_epoch, first_offset, last_offset)
-        state.put(producer_id, entry)
+        producers[producer_id] = ProducerEntry(
+            epoch, batches, timestamp_ms, coordinator_epoch, first_offset, last_offset
+        )
+    state = ProducerState()
+    state.put_all(producers)
     return state
 
 

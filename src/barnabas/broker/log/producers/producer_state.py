@@ -13,7 +13,7 @@ Source: KIP-98, KIP-185; semantics facts, Produce, idempotence; Fetch, last stab
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from barnabas.broker.log.segments.aborted_transaction import AbortedTransaction
@@ -123,13 +123,12 @@ class ProducerState:
         """Iterate over producer id and first offset of each open transaction, by offset."""
         return ((producer_id, first_offset) for first_offset, producer_id in self._open.items())
 
-    def put(self, producer_id: int, entry: ProducerEntry) -> None:
-        """Set the state of a producer from a snapshot."""
-        self._entries[producer_id] = entry
-        if entry.transaction_first_offset != NO_OFFSET:
-            self._open[entry.transaction_first_offset] = producer_id
-            self._open = dict(sorted(self._open.items()))
-            self._find_first_unstable()
+    def put_all(self, entries: Mapping[int, ProducerEntry]) -> None:
+        """Set the state of the producers from a snapshot; there must be none before."""
+        self._entries.update(entries)
+        first_offsets = ((entry.transaction_first_offset, producer_id) for producer_id, entry in entries.items())
+        self._open = dict(sorted(each for each in first_offsets if each[0] != NO_OFFSET))
+        self._find_first_unstable()
 
     def find_duplicate(self, header: BatchHeader) -> ProducerBatch | None:
         """Return the remembered batch that this one repeats."""

@@ -149,7 +149,8 @@ class SegmentChain:
         for segment in dropped:
             self._env.loaded.forget(segment)
             segment.unload()
-        self.segments[:] = [segment for segment in self.segments if segment not in dropped]
+        gone = set(dropped)
+        self.segments[:] = [segment for segment in self.segments if segment not in gone]
         # A truncation makes an older segment the active one.
         for segment in self.segments[-1:]:
             self._env.loaded.forget(segment)

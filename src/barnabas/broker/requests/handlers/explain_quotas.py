@@ -25,7 +25,7 @@ from barnabas.broker.quotas.history import SECOND_COUNT
 from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
-from barnabas.core.executor import submit
+from barnabas.core.executor import submit_while_wanted
 from barnabas.core.pending import Pending
 from barnabas.wire.protocol.messages.explain_quotas import ExplainQuotasRequest, ExplainQuotasResponse
 from barnabas.wire.quotas.entities import kept_name
@@ -146,7 +146,7 @@ def _recorded(ctx: RequestContext, request: ExplainQuotasRequest) -> Pending[Exp
         return _answer({"broker_id": broker_id, **found, "limits": limits})
 
     # Up to 400 rings of 3,600 numbers each: an executor encodes them, not the event loop.
-    return submit(services.executor, make)
+    return submit_while_wanted(services.executor, make)
 
 
 def _answer(found: "dict[str, Json]") -> ExplainQuotasResponse:

@@ -16,7 +16,7 @@ from barnabas.broker.requests.fanout import in_slices
 from barnabas.broker.requests.slices import Step, Steps
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
-from barnabas.core.executor import submit
+from barnabas.core.executor import submit_while_wanted
 from barnabas.wire.protocol.messages.facts import FactsRequest, FactsResponse
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def facts(ctx: RequestContext, request: FactsRequest) -> Steps[FactsResponse]:
         told[request.subject] = [*rows[-MOST_ROWS:]]
         return FactsResponse(error_message=None, answer=json.dumps(told, separators=(",", ":")).encode())
 
-    yield submit(services.executor, make)
+    yield submit_while_wanted(services.executor, make)
 
 
 def refuse(ctx: RequestContext, request: FactsRequest, error_code: ErrorCode) -> FactsResponse:

@@ -57,7 +57,7 @@ def read_key_pair(location: str, kind: str, password: str | None, key_password: 
     """
     data = read_store(location)
     if _is_pem(data, location, kind):
-        return _checked_pair(data, key_password, location)
+        return _checked_pair(_with_lines(data.decode("ascii", "replace")).encode(), key_password, location)
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.serialization import (
         Encoding,
@@ -87,7 +87,7 @@ def trusted(certificates: str) -> str:
 
 
 def _with_lines(pem: str) -> str:
-    """Break the Base64 of PEM into lines: in a properties file it may be on one line, as in KIP-651."""
+    """Break PEM into lines: it may be on one line, as in KIP-651, and files may be joined without a line break."""
 
     def broken(found: re.Match[str]) -> str:
         begin, body, end = found.groups()
@@ -104,7 +104,7 @@ def read_trusted(location: str, kind: str, password: str | None) -> str:
     if _is_pem(data, location, kind):
         if _PEM_CERTIFICATE not in data:
             raise _unreadable(location, "it holds no certificate in PEM")
-        return data.decode("ascii", "replace")
+        return _with_lines(data.decode("ascii", "replace"))
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.serialization import Encoding, pkcs12
 

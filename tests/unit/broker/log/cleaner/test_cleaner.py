@@ -470,6 +470,17 @@ class TestTheSwap:
         assert rows(opened) == (after if is_swapped else self.before)
         assert opened.log_end_offset == 60
 
+    def test_the_dirtiest_ratio_stays_while_all_threads_are_busy(
+        self, log: PartitionLog, append: Append, executor: ManualExecutor, make_cleaner: MakeCleaner, clock: ManualClock
+    ) -> None:
+        cleaner = self.swap(log, append, executor, make_cleaner)
+        assert cleaner.dirtiest_ratio == 1
+        clock.advance(60_000)
+        assert (cleaner.dirtiest_ratio, cleaner.is_cleaning(log.topic_partition)) == (1, True)
+        executor.run_all()
+        clock.advance(60_000)
+        assert cleaner.dirtiest_ratio == 0
+
     def test_retention_of_what_is_being_swapped_comes_after(
         self, log: PartitionLog, append: Append, executor: ManualExecutor, make_cleaner: MakeCleaner, directory: Path
     ) -> None:
