@@ -3,6 +3,7 @@
 What is printed is one line that says what is wrong, and never a traceback.
 """
 
+import json
 import os
 import resource
 import signal
@@ -12,6 +13,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from barnabas.cli.main import main
+from barnabas.testing import Broker
 
 BARNABAS = (sys.executable, "-m", "barnabas.cli.main")
 PATIENCE_S = 60
@@ -77,6 +81,50 @@ def test_an_output_that_is_full(arguments):
     assert code == 1
     assert "No space left on device" in errors
     assert errors.count("\n") == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a file that is always full")
+def test_a_full_disk_under_its_output_does_not_end_a_broker(tmp_path):
+    ready, child = os.pipe()
+    command = ["bash", "-c", 'exec "$@" > /dev/full 2>&1', "bash", *BARNABAS, "broker", "--port", "0"]
+    command += ["--data-dir", str(tmp_path), "--ready-fd", str(child)]
+    with subprocess.Popen(command, pass_fds=[child]) as broker, os.fdopen(ready) as lines:
+        os.close(child)
+        assert "port" in lines.readline()
+        broker.terminate()
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_name_that_the_output_has_no_characters_for(server, encoding):
+    group = f"grüppe-日本-😀-{encoding}"
+    run('"$@"', "produce", "--topic", "mistakes-names", *server, stdin=b"x\n")
+    reading = ("--topic", "mistakes-names", "--from-beginning", "--max-messages", "1")
+    assert run('"$@"', "consume", *reading, "--group", group, *server)[0] == 0
+    environment = os.environ | {"PYTHONIOENCODING": encoding}
+    code, out, _ = run('"$@" | iconv -f latin1 -t utf-8', "groups", "--list", *server, env=environment)
+    assert code == 0
+    assert [line for line in out.splitlines() if "-\\u65e5" in line and line.endswith(encoding)]
+    listed = ("groups", "--describe", "--group", group, "--json")
+    code, out, _ = run('"$@" | iconv -f latin1 -t utf-8', *listed, *server, env=environment)
+    assert group in str(json.loads(out))
+
+
+def test_consume_says_why_it_waits(tmp_path, monkeypatch, capfd):
+    """As with a name in advertised.listeners that only the broker's own network resolves."""
+    monkeypatch.setattr("barnabas.cli.consume._STALLED_S", 0.1)
+    # Too long for any resolver: without a network, another name would be "temporarily" unknown.
+    host = "n" * 64
+    with Broker(data_dir=tmp_path) as broker:
+        assert main(["topics", "--create", "--topic", "views", "-b", broker.bootstrap_servers]) == 0
+    capfd.readouterr()
+    with Broker(data_dir=tmp_path, config={"advertised.listeners": f"PLAINTEXT://{host}:9092"}) as broker:
+        options = ["--topic", "views", "--from-beginning", "--timeout-ms", "1500", "-b", broker.bootstrap_servers]
+        assert main(["consume", *options]) == 0
+    assert capfd.readouterr().err.splitlines() == [
+        f"Waiting for the leaders of views-0: unknown host: {host}",
+        f"Not read, because their leaders have not answered yet: views-0: unknown host: {host}",
+        "Processed a total of 0 messages",
+    ]
 
 
 @pytest.mark.parametrize("arguments", [["--version"], [], ["topics", "--help"]])

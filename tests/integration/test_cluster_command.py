@@ -72,6 +72,20 @@ def test_brokers_begin_and_end_together_and_keep_what_they_had(registry: str, tm
         assert told(process) == ("", "")
 
 
+def test_brokers_that_take_long_to_start_are_waited_for(tmp_path: Path) -> None:
+    program = "import sys; from barnabas.cli import cluster, main; cluster._SLOW_START_S = 0.1; sys.exit(main.main())"
+    options = ("cluster", "start", "--port", "0", "--registry-port", "0", "--data-dir", str(tmp_path))
+    command = [sys.executable, "-c", program, *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("Clients can connect: ")
+        process.terminate()
+        _, err = told(process)
+    assert process.returncode == 0
+    assert err.startswith("Not ready after 0.1 s: the registry (")
+    assert "Not ready after 0.2 s: " in err
+
+
 def test_a_broker_that_ends_by_itself_is_told_of(registry: str, tmp_path: Path) -> None:
     with cluster("--zookeeper", f"{registry}/killed", "--data-dir", tmp_path) as (process, _):
         (pid,) = member_pids(process)

@@ -6,6 +6,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -168,6 +169,25 @@ def test_it_goes_on_answering_until_it_is_told_to_stop(servers: str) -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE_S) == 0
     assert answers[1]["now_ms"] > answers[0]["now_ms"]
+
+
+def test_it_goes_on_answering_after_a_restart_of_the_broker() -> None:
+    program = "import sys; from barnabas.cli import explain, main; explain._WATCHED_EVERY_S = 0.2; main.main()"
+    with Broker() as broker:
+        options = ["--watch", "--json", "--timeout", "1000", "--bootstrap-server", broker.bootstrap_servers]
+        command = [sys.executable, "-c", program, "explain", *options]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            assert process.stdout.readline()
+            broker.stop()
+            assert any("connection refused" in line for line in process.stderr)
+            restarted_ms = time.time() * 1_000
+            broker.start()
+            answers = (json.loads(line) for line in process.stdout)
+            assert any(each["now_ms"] > restarted_ms and each["silent_brokers"] == {} for each in answers)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(PATIENCE_S) == 0
 
 
 def test_who_may_not_is_told_which_right_is_missing() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import io
 import json
+import re
 import socket
 import ssl
 import sys
@@ -134,6 +135,16 @@ def test_a_certificate_for_another_host_is_refused_unless_nobody_asks(tmp_path):
             await channel.close()
 
         asyncio.run(connect())
+
+
+@pytest.mark.parametrize("version", ["TLSv1.2", "TLSv1.3"])
+def test_a_refused_certificate_of_the_client_is_told(tmp_path, version):
+    (tmp_path / "client.pem").write_bytes(Authority("unknown").issue("client").pem())
+    own = {"ssl_keystore_type": "PEM", "ssl_keystore_location": str(tmp_path / "client.pem")}
+    with Broker(security_protocol="SSL", config={"ssl.client.auth": "required"}) as broker:
+        changed = {"security_protocol": "SSL", "ssl_enabled_protocols": version}
+        assert "TLS: tlsv1 alert unknown ca" in failure(broker, **changed, **own).message
+        assert re.search("TLS: .*alert (certificate required|handshake failure)", failure(broker, **changed).message)
 
 
 def test_who_does_not_speak_tls_is_told_where_to_look(broker):

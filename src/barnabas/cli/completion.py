@@ -57,11 +57,15 @@ def install_completion(shell: str) -> None:
     """Install completion, in effect from the shell's next start. Raises BarnabasError as `show_completion`."""
     name = _name(shell)
     script, where, read_by = _SHELLS[name]
-    path = Path.home() / where
+    try:
+        home = Path.home()
+    except RuntimeError:
+        raise BarnabasError("this user has no home directory: set HOME") from None
+    path = home / where
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(script)
     if read_by is not None:
-        startup = Path.home() / read_by
+        startup = home / read_by
         line = f"source '{path}'"
         if not startup.exists() or line not in startup.read_text().splitlines():
             with startup.open("a") as file:

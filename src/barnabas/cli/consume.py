@@ -60,7 +60,8 @@ Examples:
 
 _COMMIT_INTERVAL_MS = 5_000
 _POLL_MS = 500
-# How long a stopped command waits for the reader of its output, and for each of its last requests to the group.
+# How long a stopped command waits for the reader of its output, and for each of its last requests to the group; and the
+# time without a record after which a command says that it waits for leaders.
 _STALLED_S = 5
 _Topics = dict[str, list[TopicPartition]]
 _ISOLATION_LEVELS = {"read_uncommitted": False, "read_committed": True}
@@ -227,7 +228,7 @@ def consume(
                         async with watching(lambda found: _seek(consumer, found, partition, offset or reset)):
                             await reader.read(bar)
                 if consumer.sought and reader.count != max_messages:
-                    note(f"Not read, because their leaders have not answered yet: {listed(sorted(consumer.sought))}")
+                    note(f"Not read, because their leaders have not answered yet: {reader.waits_for()}")
             finally:
                 if reader.is_printing:
                     note("stopped while printing, because the reader of the output does not read")
@@ -366,6 +367,12 @@ class _Reader:
         self._timeout_s = None if timeout_ms is None else timeout_ms / 1000
         self._stopped = stopped
         self._last_record = 0.0
+        self._has_noted_wait = False
+
+    def waits_for(self) -> str:
+        """Return the partitions whose leaders have not answered yet, and the latest error."""
+        reason = self.consumer.pause_reason
+        return listed(sorted(self.consumer.sought)) + (f": {reason}" if reason else "")
 
     def _start_timeout(self) -> None:
         self._last_record = asyncio.get_running_loop().time()
@@ -458,6 +465,9 @@ class _Reader:
         if is_searching:
             # The requests of a search have timeouts of their own.
             self._start_timeout()
+        elif self.consumer.sought and not self._has_noted_wait and self._silent_s() >= _STALLED_S:
+            self._has_noted_wait = True
+            note(f"Waiting for the leaders of {self.waits_for()}")
         return fetched
 
     async def _print(self, fetched: Fetched, member: GroupMember | None = None) -> dict[TopicPartition, int] | None:
@@ -507,7 +517,10 @@ class _Reader:
     def _is_done(self) -> bool:
         if self._is_over():
             return True
-        return self._timeout_s is not None and asyncio.get_running_loop().time() - self._last_record >= self._timeout_s
+        return self._timeout_s is not None and self._silent_s() >= self._timeout_s
+
+    def _silent_s(self) -> float:
+        return asyncio.get_running_loop().time() - self._last_record
 
 
 class _Writer:

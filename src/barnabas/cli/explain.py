@@ -25,7 +25,7 @@ from barnabas.cli.quota_options import ClientId, User
 from barnabas.clients.admin_calls import AdminCalls
 from barnabas.core.advised_commands import Word, options, with_options
 from barnabas.core.command_line import ENVIRONMENT
-from barnabas.core.errors import BarnabasError
+from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.stopping import unless_stopped
 from barnabas.explain.collector import Collector
 from barnabas.explain.finding import Certainty, Finding, Severity
@@ -113,17 +113,26 @@ def explain(
         stopped = stop_on_signals() if watch else asyncio.Event()
         async with connect(bootstrap_server, settings, AdminCalls) as admin:
             collector = Collector(admin.pool, settings.timeout_ms, scope, since * 60_000)
+            has_answered = False
             while not stopped.is_set():
-                snapshot = await unless_stopped(collector.collect(asking.parts, asking.facts), stopped)
-                if snapshot is None:
-                    return
-                found = asking.rule(snapshot)
-                if as_json:
-                    print_json(_as_dict(snapshot, found, question, name))
+                try:
+                    snapshot = await unless_stopped(collector.collect(asking.parts, asking.facts), stopped)
+                except KafkaError as error:
+                    # The brokers may restart while they are watched.
+                    if not has_answered:
+                        raise
+                    note(error.message)
                 else:
-                    _show(snapshot, found, options(*connection), asks_for_facts=bool(asking.facts), is_live=watch)
-                if not watch:
-                    return
+                    if snapshot is None:
+                        return
+                    found = asking.rule(snapshot)
+                    if as_json:
+                        print_json(_as_dict(snapshot, found, question, name))
+                    else:
+                        _show(snapshot, found, options(*connection), asks_for_facts=bool(asking.facts), is_live=watch)
+                    if not watch:
+                        return
+                    has_answered = True
                 try:
                     await asyncio.wait_for(stopped.wait(), _WATCHED_EVERY_S)
                 except TimeoutError:

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from barnabas.cli.options import AsJson, Option, flag, paragraphs, run_async, stop_on_signals
-from barnabas.cli.output import Bar, note, print_json, progress
+from barnabas.cli.output import Bar, announce, note, print_json, progress
 from barnabas.clients.mirror.plan import CLIENT_ID, DEFAULT_NAME, MirroredCluster, MirrorPlan, files_of, parse_sources
 from barnabas.clients.positions import Bound, OnDataLoss, check_patterns, parse_bound
 from barnabas.clients.security import trimmed
 from barnabas.core.config.properties import read_properties
 from barnabas.core.errors import BarnabasError, ConfigError
+from barnabas.core.peer_text import to_json
 
 if TYPE_CHECKING:
     from barnabas.clients.mirror.mirror import MirrorFigures
@@ -153,13 +154,13 @@ async def _run(plans: Sequence[MirrorPlan], give_up_s: int, *, is_once: bool, as
 
         def report(figures: "MirrorFigures") -> None:
             if as_json:
-                print_json({"event": "progress", **_figures_as_dict(figures)})
+                announce(to_json({"event": "progress", **_figures_as_dict(figures)}))
             else:
                 _show(bar, [each.figures for each in mirrors])
 
         def warn(text: str) -> None:
             if as_json:
-                print_json({"event": "warning", "text": text})
+                announce(to_json({"event": "warning", "text": text}))
             else:
                 note(text)
 

@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from barnabas.core.peer_text import on_lines, on_one_line, to_json
+from barnabas.core.process import print_status
 from barnabas.core.tables import column_widths, record_lines, text_width
 
 Cell = str | int | None
@@ -39,6 +40,11 @@ def print_json(value: object) -> None:
 def say(text: str = "") -> None:
     """Print one line on stdout."""
     print(on_one_line(text), flush=True)
+
+
+def announce(text: str) -> None:
+    """Print one line on stdout about a command that runs until it is stopped; a full disk does not end it."""
+    print_status(on_one_line(text), sys.stdout)
 
 
 def prompt(text: str, *, on_stderr: bool = False) -> None:
@@ -120,8 +126,8 @@ def _print_plain(columns: Sequence[str], rows: Sequence[Sequence[str]], are_numb
 
 
 def note(text: str) -> None:
-    """Print a line on stderr."""
-    print(on_one_line(text), file=sys.stderr)
+    """Print a line on stderr; a full disk does not end the command."""
+    print_status(on_one_line(text), sys.stderr)
 
 
 def progress(description: str, total: float | None, *, is_wanted: bool = True) -> AbstractContextManager[Bar]:

@@ -17,7 +17,7 @@ from barnabas.cli.options import (
     run_async,
     stop_on_signals,
 )
-from barnabas.cli.output import note, say
+from barnabas.cli.output import announce, note
 from barnabas.clients.security import PLAINTEXT, ClientSecurity, trimmed
 from barnabas.core.errors import BarnabasError
 from barnabas.page.settings import DEFAULT_LISTENER, Settings, parse_clusters, parse_listeners
@@ -159,7 +159,7 @@ def page(
     from barnabas.page.serve import serve
 
     async def work() -> None:
-        await serve(settings, stop_on_signals(), lambda address: say(f"the page is at {address}"))
+        await serve(settings, stop_on_signals(), lambda address: announce(f"the page is at {address}"))
 
     run_async(work())
 

@@ -273,9 +273,12 @@ def perf_consume(
     run = _ConsumeRun(is_detailed=show_detailed_stats and not as_json, interval_s=reporting_interval / 1000)
     if not hide_header and not as_json:
         run.print_header()
-    with progress(f"Reading {topic}", messages) as bar:
-        _read(consumer, topic, messages, timeout / 1000, run, bar)
-    run.finish(as_json)
+    try:
+        with progress(f"Reading {topic}", messages) as bar:
+            _read(consumer, topic, messages, timeout / 1000, run, bar)
+        run.finish(as_json)
+    finally:
+        consumer.close()
     if run.count < messages and not as_json:
         say(f"WARNING: Exiting before consuming the expected number of messages: timeout ({timeout} ms) exceeded.")
 
@@ -376,18 +379,15 @@ def _time_text(moment: datetime) -> str:
 def _read(consumer: "Consumer", topic: str, messages: int, timeout_s: float, run: _ConsumeRun, bar: Bar) -> None:
     consumer.subscribe([topic], on_assign=run.joined, on_revoke=run.revoked)
     last = time.perf_counter()
-    try:
-        while run.count < messages and time.perf_counter() - last < timeout_s:
-            batch = consumer.consume(min(1_000, messages - run.count), 0.1)
-            for message in batch:
-                if (error := message.error()) is not None:
-                    raise BarnabasError(f"topic {topic}: {error.str()}")
-                run.received(len(message))
-            if batch:
-                last = time.perf_counter()
-            run.report(bar)
-    finally:
-        consumer.close()
+    while run.count < messages and time.perf_counter() - last < timeout_s:
+        batch = consumer.consume(min(1_000, messages - run.count), 0.1)
+        for message in batch:
+            if (error := message.error()) is not None:
+                raise BarnabasError(f"topic {topic}: {error.str()}")
+            run.received(len(message.key() or b"") + len(message))
+        if batch:
+            last = time.perf_counter()
+        run.report(bar)
 
 
 def _payloads(record_size: int | None, file: Path | None, delimiter: str) -> list[bytes]:

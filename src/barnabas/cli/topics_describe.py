@@ -124,7 +124,7 @@ _COLUMNS = ["partition", "leader", "replicas", "in sync"]
 
 def _print_heading(described: _Described) -> None:
     topic = described.topic
-    replicas = _count(_replica_count(topic), "replica")
+    replicas = _count(_replica_count(described), "replica")
     say(f"Topic {topic.name}: {_count(len(topic.partitions), 'partition')}, {replicas}")
     if described.configs:
         say(f"Settings: {', '.join(f'{name}={value}' for name, value in sorted(described.configs.items()))}")
@@ -143,7 +143,7 @@ def _as_dict(described: _Described, wanted: Sequence[PartitionMetadata]) -> dict
     return {
         "topic": topic.name,
         "partition_count": len(topic.partitions),
-        "replication_factor": _replica_count(topic),
+        "replication_factor": _replica_count(described),
         "is_internal": topic.is_internal,
         "configs": dict(sorted(described.configs.items())),
         "partitions": [
@@ -163,8 +163,11 @@ def _move_as_dict(move: Reassignment | None) -> dict[str, object]:
     return {} if move is None else {"adding_replicas": move.adding, "removing_replicas": move.removing}
 
 
-def _replica_count(topic: TopicMetadata) -> int:
-    return max((len(part.replicas) for part in topic.partitions.values()), default=0)
+def _replica_count(described: _Described) -> int:
+    """Return the replication factor, without replicas that a reassignment adds."""
+    adding = {index: len(move.adding) for index, move in described.moving.items()}
+    parts = described.topic.partitions.values()
+    return max((len(part.replicas) - adding.get(part.partition, 0) for part in parts), default=0)
 
 
 def _count(number: int, noun: str) -> str:

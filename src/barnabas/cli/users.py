@@ -226,8 +226,12 @@ def _read_password(file: str | None) -> str:
     if file is None and sys.stdin is not None and sys.stdin.isatty():
         from getpass import getpass
 
-        password = getpass("Password: ")
-        if getpass("Repeat password: ") != password:
+        try:
+            password = getpass("Password: ")
+            repeated = getpass("Repeat password: ")
+        except EOFError:
+            return ""
+        if repeated != password:
             raise BarnabasError("the two passwords differ")
         return password
     return "" if sys.stdin is None else sys.stdin.readline(_MOST_PASSWORD_CHARACTERS)

@@ -326,6 +326,9 @@ class Channel:
         except (KafkaError, ProtocolError) as error:
             if isinstance(error, KafkaError) and error.code is ErrorCode.REQUEST_TIMED_OUT:
                 raise
+            if isinstance(error, KafkaError) and "TLS: " in error.message:
+                # In TLS 1.3 the client's handshake is over when the broker refuses its certificate.
+                raise
             # The peer sent something else, or closed the connection.
             message = f"{self.host}:{self.port} does not speak Kafka's protocol"
             if isinstance(error, KafkaError) and error.message.endswith(_CLOSED):

@@ -47,6 +47,7 @@ class Consumer:
     Attributes:
         positions: The offset of the next record to be read, by partition, in the order of the next request.
         sought: Partitions whose position is still to be looked up: EARLIEST or LATEST.
+        pause_reason: The latest error for which partitions were paused; empty: there was none.
         is_searching: Whether leaders and positions are looked up after `assign` or `seek`; False once an attempt fails.
     """
 
@@ -68,6 +69,7 @@ class Consumer:
         self.positions: dict[TopicPartition, int] = {}
         self.sought: dict[TopicPartition, int] = {}
         self.is_searching = False
+        self.pause_reason = ""
         self._pool = pool
         # Without retries: `poll` looks up again.
         self._admin = OffsetAdmin(pool, 0)
@@ -284,6 +286,7 @@ class Consumer:
             self._failure = self._failure or error
             return
         self.is_searching = False
+        self.pause_reason = error.message
         for partition in partitions:
             self._pool.forget(partition.topic)
             self._pauses_until[partition] = asyncio.get_running_loop().time() + RETRY_BACKOFF_MS / 1000

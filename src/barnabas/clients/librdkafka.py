@@ -7,6 +7,7 @@
 | `ssl.truststore.*` | `ssl.ca.pem`; without a truststore: the system's authorities |
 | `ssl.keystore.*`, `ssl.key.password` | `ssl.certificate.pem`, `ssl.key.pem`, `ssl.key.password` |
 | `ssl.endpoint.identification.algorithm` | the same; empty is `none` |
+| `barnabas.ssl.crl.location` | `ssl.crl.location` |
 | `client.id`, `client.rack`, `client.dns.lookup`, `metadata.max.age.ms` | the same |
 | `retry.backoff.*`, `reconnect.backoff.*`, `connections.max.idle.ms` | the same |
 | `socket.connection.setup.timeout.ms` | the same |
@@ -101,6 +102,8 @@ def librdkafka_options(bootstrap_servers: str, values: Mapping[str, str]) -> dic
         options["ssl.endpoint.identification.algorithm"] = "https" if security.tls.checks_host else "none"
         if certificates := certificates_of(security.tls):
             options["ssl.ca.pem"] = certificates
+        if security.tls.crl_location:
+            options["ssl.crl.location"] = security.tls.crl_location
         pair = key_pair_of(security.tls)
         if pair is not None:
             options["ssl.certificate.pem"] = options["ssl.key.pem"] = pair.pem.decode()

@@ -291,7 +291,7 @@ def parse_time(text: str) -> int:
     Raises:
         PlanError: the text is neither.
     """
-    if text.isdigit():
+    if text.isdecimal():
         return int(text)
     try:
         moment = datetime.fromisoformat(text)

@@ -29,7 +29,7 @@ from barnabas.core.types import NO_PRODUCER_ID, TopicPartition
 from barnabas.migration.directories import DirectoryFacts, LogFacts
 from barnabas.migration.findings import Finding, Kind, is_blocked, ranges
 from barnabas.migration.kafka_versions import NEWEST_KAFKA, Target
-from barnabas.migration.limits import topic_limit, tree_limits
+from barnabas.migration.limits import topic_limit
 from barnabas.migration.tree_copy import Nodes, TreeCopy, carried, children, with_parents
 from barnabas.migration.unreadable import unreadable
 from barnabas.wire.registry import paths
@@ -148,7 +148,6 @@ def plan_adoption(
     _tell_of_transactions(plan, logs)
     plan.nodes = with_parents(plan.nodes)
     plan.added = frozenset(plan.nodes) - frozenset(tree.nodes if tree is not None else ())
-    plan.findings += tree_limits(plan.nodes)
     return plan
 
 

@@ -29,7 +29,7 @@ from barnabas.migration.directories import DirectoryFacts
 from barnabas.migration.findings import Finding, Kind, is_blocked, ranges
 from barnabas.migration.kafka_versions import NEWEST_KAFKA, Target
 from barnabas.migration.three_states import Changed, ThreeStates
-from barnabas.migration.tree_copy import ADOPTED, Nodes, TreeCopy, carried, children, decode_adopted
+from barnabas.migration.tree_copy import ADOPTED, Nodes, TreeCopy, carried, children, decode_adopted, subtree
 from barnabas.migration.unreadable import unreadable
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import CreateOp, DeleteOp, Op, SetOp
@@ -125,6 +125,7 @@ class _Release:
         self._told_cluster_id = told_cluster_id
         self._ours = carried(registry.nodes)
         self._theirs = carried(target.nodes)
+        self._our_paths, self._their_paths = sorted(self._ours), sorted(self._theirs)
         self._adopted = decode_adopted(registry.nodes.get(ADOPTED))
         self._states = ThreeStates(self._adopted, self._ours, target, self._theirs)
         self._target = target
@@ -260,7 +261,7 @@ class _Release:
         self._merge_partitions(topic)
 
     def _merge_deletion(self, topic: str, changed: Changed) -> None:
-        below = [path for path in self._theirs if (path + "/").startswith(paths.topic(topic) + "/")]
+        below = subtree(self._their_paths, paths.topic(topic))
         if not below:
             return
         if changed is not Changed.HERE:
@@ -275,10 +276,9 @@ class _Release:
             self._deletes.add(settings)
 
     def _merge_partitions(self, topic: str) -> None:
-        above = paths.partitions(topic)
         self._leave_to_others(topic)
         moved: list[int] = []
-        for path in sorted(node for node in self._ours if (node + "/").startswith(above + "/")):
+        for path in subtree(self._our_paths, paths.partitions(topic)):
             if not self._plan.not_written.isdisjoint((path, paths.parent(path))):
                 continue
             state = self._state_to_write(path) if path.endswith(_STATE) else None
@@ -364,11 +364,10 @@ class _Release:
         return paths.topic(paths.name(path)) in self._creates and not decode_config(self._ours[path])
 
     def _delete(self, path: str) -> None:
-        if any(other.startswith(path + "/") and other in self._theirs for other in self._theirs):
-            strangers = [it for it in children(self._theirs, path) if paths.child(path, it) not in self._states.began]
-            if strangers:
-                self._conflict(_subject(path), "was deleted here, but nodes were added below it in ZooKeeper")
-                return
+        below = children(subtree(self._their_paths, path), path)
+        if any(paths.child(path, name) not in self._states.began for name in below):
+            self._conflict(_subject(path), "was deleted here, but nodes were added below it in ZooKeeper")
+            return
         self._deletes.add(path)
         if self._theirs[path] is not None:
             self._plan.changes.append(Change(Action.DELETE, _subject(path)))

@@ -8,7 +8,8 @@ Source: zookeeper.md, all tables.
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -63,6 +64,15 @@ def children(nodes: Iterable[str], path: str) -> list[str]:
     """Return the names of a node's children among some paths, sorted."""
     start = paths.child(path, "")
     return sorted({node[len(start) :] for node in nodes if node.startswith(start) and "/" not in node[len(start) :]})
+
+
+def subtree(ordered: Sequence[str], path: str) -> list[str]:
+    """Return a node, if it is among some sorted paths, and the nodes below it."""
+    start = bisect_left(ordered, path)
+    node = ordered[start : start + 1]
+    # "0" is the character after "/".
+    below = ordered[bisect_left(ordered, f"{path}/", start) : bisect_left(ordered, f"{path}0", start)]
+    return [*(node if node == [path] else ()), *below]
 
 
 def is_carried(path: str) -> bool:

@@ -1,6 +1,7 @@
 """What a shell is told to complete, and how it is told to ask."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -73,3 +74,12 @@ def test_bash_takes_the_words_alone(home, capsys):
     asked = "COMP_LINE='barnabas topic' COMP_POINT=11; _barnabas; echo ${COMPREPLY[@]}"
     script = "\n".join([capsys.readouterr().out, stub, asked])
     assert subprocess.run(["bash", "-c", script], capture_output=True, text=True).stdout == "topics top\n"
+
+
+def test_a_user_without_a_home_is_one_line(home, monkeypatch, capsys):
+    def unknown(cls):
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", classmethod(unknown))
+    assert main(["--install-completion"]) == 1
+    assert capsys.readouterr().err == "barnabas: this user has no home directory: set HOME\n"

@@ -421,3 +421,14 @@ def unreachable(cause):
 def test_a_hint_to_start_a_broker_is_given_only_where_none_listens(error, hints):
     text = explain(error)
     assert {each for each in ("barnabas broker", "--bootstrap-server") if each in text} == hints
+
+
+def test_the_end_of_input_instead_of_a_password_is_one_line(run, monkeypatch):
+    def ended(prompt):
+        raise EOFError
+
+    monkeypatch.setattr("getpass.getpass", ended)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    code, _, err = run("users", "add", "--user", "ann", "--bootstrap-server", "127.0.0.1:1")
+    assert (code, err.count("\n")) == (1, 1)
+    assert "the password is empty" in err

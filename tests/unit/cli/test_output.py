@@ -1,6 +1,7 @@
 """What is printed steers no terminal and begins no line of its own, whatever groups, clients and records are called."""
 
 import ast
+import errno
 import io
 import json
 import re
@@ -50,6 +51,22 @@ def calls(path: Path) -> list[str]:
         if called.split(".")[-1] in PRINTERS or called.startswith(("sys.stdout.", "sys.stderr.")):
             found.append(f"{path.name}:{node.lineno}: {ast.unparse(node)}")
     return found
+
+
+class FullDisk(io.StringIO):
+    def flush(self) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_under_the_output_does_not_end_a_command_that_runs_until_it_is_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "stdout", FullDisk())
+    monkeypatch.setattr(sys, "stderr", FullDisk())
+    output.announce("the page is here")
+    output.note("the mirror lags")
+    with pytest.raises(OSError, match="No space left"):
+        output.say("a result")
 
 
 def test_no_command_prints_but_by_output() -> None:

@@ -6,7 +6,7 @@ import pytest
 from barnabas.cli.consume import _Writer
 from barnabas.cli.hints import explain
 from barnabas.cli.output import print_table
-from barnabas.cli.perf import percentile
+from barnabas.cli.perf import percentile, perf_consume
 from barnabas.cli.produce import _LineReader
 from barnabas.cli.topics import name_matcher
 from barnabas.clients.offset_resets import parse_duration
@@ -106,6 +106,32 @@ def test_percentiles_are_picked_as_kafkas_tools_do():
     values = list(range(100))
     assert [percentile(values, share) for share in (0.5, 0.95, 0.999)] == [50, 95, 99]
     assert percentile([], 0.5) == 0
+
+
+def test_perf_counts_keys_and_values_and_not_the_time_of_closing(monkeypatch, capsys):
+    class Message:
+        def __init__(self, key, value):
+            self.key, self.value, self.error = lambda: key, value, lambda: None
+
+        def __len__(self):
+            return len(self.value or b"")
+
+    class Consumer:
+        def subscribe(self, topics, **callbacks): ...
+
+        def consume(self, count, timeout_s):
+            return [Message(bytes(1 << 19), bytes(1 << 20)), Message(bytes(1 << 19), None), Message(None, None)]
+
+        def close(self):
+            # What is printed before contains nothing of the time of closing.
+            printed.append(capsys.readouterr().out)
+
+    printed = []
+    monkeypatch.setattr("barnabas.cli.perf._consumer", lambda settings, topic: Consumer())
+    perf_consume("t", 3, as_json=True)
+    (out,) = printed
+    figures = json.loads(out)
+    assert (figures["data.consumed.in.MB"], figures["data.consumed.in.nMsg"]) == (2, 3)
 
 
 def test_a_table_in_a_pipe_is_plain_columns(capsys):

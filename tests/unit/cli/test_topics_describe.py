@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.cli.topics_describe import Filters, _Described, is_wanted
+from barnabas.cli.topics_describe import Filters, _as_dict, _Described, is_wanted
 from barnabas.clients.admin_replicas import Reassignment
 from barnabas.clients.pool import PartitionMetadata, TopicMetadata
 from barnabas.core.error_code import ErrorCode
@@ -43,3 +43,10 @@ def test_without_a_filter_every_partition_is_wanted():
     part = PartitionMetadata(0, 1, [1], [1], ErrorCode.NONE)
     topic = TopicMetadata("t", ErrorCode.NONE, False, {0: part})
     assert is_wanted(part, _Described(topic, {}, 1, {}), Filters(), {1})
+
+
+def test_replicas_that_a_reassignment_adds_do_not_count_as_replicas_yet() -> None:
+    parts = {n: PartitionMetadata(n, 1, [3, 1, 2][n:], [1, 2], ErrorCode.NONE) for n in (0, 1)}
+    topic = TopicMetadata("t", ErrorCode.NONE, False, parts)
+    described = _Described(topic, {}, 1, {0: Reassignment([3, 1, 2], [3], [2])})
+    assert _as_dict(described, [])["replication_factor"] == 2

@@ -38,9 +38,11 @@ def test_stores_become_pem(tmp_path):
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": str(tmp_path / "own.pem"),
         "ssl.endpoint.identification.algorithm": "",
+        "barnabas.ssl.crl.location": str(tmp_path / "revoked.pem"),
     }
     options = librdkafka_options("a:1", values)
-    assert options["ssl.ca.pem"] == authority.certificate_pem.decode()
+    assert options["ssl.crl.location"] == values["barnabas.ssl.crl.location"]
+    assert options["ssl.ca.pem"].strip() == authority.certificate_pem.decode().strip()
     assert "PRIVATE KEY" in options["ssl.key.pem"]
     assert "BEGIN CERTIFICATE" in options["ssl.certificate.pem"]
     assert options["ssl.endpoint.identification.algorithm"] == "none"

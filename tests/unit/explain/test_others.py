@@ -1,5 +1,7 @@
 """Disks, slow requests, clients, brokers, and what is listed without a question."""
 
+from typing import Any
+
 import pytest
 
 from barnabas.explain.finding import Certainty, Severity
@@ -13,6 +15,7 @@ from barnabas.wire.quotas.entities import DEFAULT, Entity
 from tests.unit.explain.worlds import (
     MINUTE_MS,
     NOW_MS,
+    VIEWS,
     behind,
     directory,
     log,
@@ -39,6 +42,29 @@ def test_a_disk_that_is_nearly_full_says_when_it_is_full() -> None:
         "95% of its disk is used, 5.0 GiB are free; at the 291 KiB/s that clients write to it, it is full in 5.0 h"
         in found.text
     )
+
+
+def test_a_disk_fills_with_what_other_brokers_lead_and_shares_a_broker_with_other_disks() -> None:
+    disk: dict[str, Any] = {"total_bytes": 100 * GIB, "free_bytes": 60 * GIB}
+    own, other = directory(1, **disk), directory(2, sizes={VIEWS[0]: 1000}, **disk)
+    second = directory(2, sizes={VIEWS[1]: 1000}, **disk)._replace(path="/logs/2b")
+    rates = {1: 4 * GIB / 3_600, 2: 2 * GIB / 3_600, 3: 0}
+    found = explain_disk(
+        snapshot(
+            partition(VIEWS[0], 1, [1, 2]),
+            partition(VIEWS[1], 2, [2, 1]),
+            directories=[own, other, second, directory(3, sizes={}, **disk)],
+            facts={"broker": [{"broker_id": n, "minutes": [{"produced_bytes_per_s": r}]} for n, r in rates.items()]},
+        )
+    )
+    full_ms = {each.subject: each.figures.get("full_in_ms") for each in found}
+    hour_ms = 60 * MINUTE_MS
+    assert full_ms == {
+        "directory /logs/1 of broker 1": 10 * hour_ms,
+        "directory /logs/2 of broker 2": 15 * hour_ms,
+        "directory /logs/2b of broker 2": 30 * hour_ms,
+        "directory /logs/3 of broker 3": None,
+    }
 
 
 def test_a_directory_that_failed_is_urgent_and_one_that_tells_nothing_is_unknown() -> None:
@@ -190,6 +216,12 @@ def test_a_client_that_is_held_is_told_the_limit_and_who_shares_it() -> None:
     found = explain_client(world)
     assert verdicts(found) == ["held"]
     assert found[0].text.endswith("measured 900 bytes/s, the next request waits 1.5 s; other shares it")
+
+
+def test_a_connection_that_is_still_held_is_told_though_the_next_request_would_not_wait() -> None:
+    found = explain_client(snapshot(limits=[limited(held_count=1)]))
+    assert verdicts(found) == ["held"]
+    assert found[0].text.endswith("measured 900 bytes/s, 1 connection throttled now")
 
 
 def test_a_limit_that_holds_nobody_is_fine() -> None:

@@ -92,7 +92,7 @@ def test_producers_are_found_in_the_batches_after_a_kill(data_dir: Path, tail: b
 def test_producers_are_found_in_snapshots(data_dir: Path) -> None:
     directory = write_log(data_dir, "t-0", [batch(0, producer_id=3), batch(1, producer_id=5)])
     state = ProducerState()
-    state.put(44, ProducerEntry(0, [], 1, -1, -1))
+    state.put_all({44: ProducerEntry(0, [], 1, -1, -1)})
     (directory / f"{2:020}.snapshot").write_bytes(encode_snapshot(state))
     (directory / f"{1:020}.snapshot").write_bytes(b"torn")
     assert look(data_dir).highest_producer_id == 44

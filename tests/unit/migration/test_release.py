@@ -1,3 +1,5 @@
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,6 +75,17 @@ def test_a_chroot_that_is_not_there_counts_as_empty() -> None:
     plan = plan_release(HERE, registry(topic("t", {0: [0]}), None), TreeCopy("zk:2181/new"))
     assert not plan.is_blocked
     assert plan.ops
+
+
+def test_the_work_for_a_topic_does_not_grow_with_their_number() -> None:
+    kept = {path: data for number in range(1_000) for path, data in topic(f"t{number}", {0: [0]}).items()}
+    gone = {path: data for number in range(1_000) for path, data in topic(f"gone{number}", {0: [0]}).items()}
+    users: Nodes = {f"{paths.CONFIG_USERS}/u{number}": encode_config({"a": "1"}) for number in range(1_000)}
+    ours, target = registry(kept, {**kept, **gone, **users}), tree({**kept, **gone, **users})
+    began_s = time.process_time()
+    plan = plan_release(HERE, ours, target)
+    assert time.process_time() - began_s < 2
+    assert after(target, plan.ops).nodes == tree(kept).nodes
 
 
 def test_new_and_deleted_topics_and_changed_settings_go_back() -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from barnabas.core.advised_commands import NAME, command
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
-from barnabas.explain.formatting import amount, duration, listed, times
+from barnabas.explain.formatting import amount, count, duration, listed, times
 from barnabas.explain.rules.broker import stalls
 from barnabas.explain.rules.refused import lately_refused
 from barnabas.explain.rules.slow import explain_slow
@@ -54,7 +54,9 @@ def _limits(snapshot: Snapshot, answer: Row) -> Iterator[Finding]:
         limit, unit = quota["limit"], quota["unit"]
         measured = amount(quota["rate"], unit) if quota["is_measured"] else "nothing yet"
         is_held = bool(quota["held_count"] or quota["throttle_ms"])
-        state = f"the next request waits {duration(quota['throttle_ms'])}" if is_held else "nobody is throttled"
+        state = f"{count(quota['held_count'], 'connection')} throttled now" if is_held else "nobody is throttled"
+        if quota["throttle_ms"]:
+            state = f"the next request waits {duration(quota['throttle_ms'])}"
         text = (
             f"{snapshot.address(answer['broker_id'])}: {quota['key']} is limited to {amount(limit, unit)} "
             f"({quota['why']}); measured {measured}, {state}"

@@ -32,7 +32,8 @@ def explain_disk(snapshot: Snapshot) -> list[Finding]:
     """Explain disk usage; with a topic, the reasons why its segments are not deleted."""
     if snapshot.scope.name is not None:
         return worst_first(_topic(snapshot, snapshot.scope.name))
-    found = [_directory(snapshot, each) for each in snapshot.directories]
+    growths = _growths_per_s(snapshot)
+    found = [_directory(snapshot, *each) for each in zip(snapshot.directories, growths, strict=True)]
     found += [_uncleanable(snapshot, *log, reason) for log, reason in snapshot.bad_logs("uncleanable").items()]
     return worst_first(found)
 
@@ -50,7 +51,7 @@ def full_disks(snapshot: Snapshot) -> list[Finding]:
     return [each for each in explain_disk(snapshot) if each.severity]
 
 
-def _directory(snapshot: Snapshot, directory: Directory) -> Finding:
+def _directory(snapshot: Snapshot, directory: Directory, growth: float) -> Finding:
     subject = f"directory {directory.path} of broker {directory.broker_id}"
     next_step = command("log-dirs", "--describe", ("--broker-list", directory.broker_id))
     if directory.failure:
@@ -77,10 +78,9 @@ def _directory(snapshot: Snapshot, directory: Directory) -> Finding:
             subject, "used", text, certainty=Certainty.UNKNOWN, figures=figures, causes=causes, commands=(next_step,)
         )
     part = 1 - directory.free_bytes / max(directory.total_bytes, 1)
-    growth = _growth_per_s(snapshot, directory.broker_id)
     text += f"; {part:.0%} of its disk is used, {amount(directory.free_bytes, 'bytes')} are free"
     certainty = Certainty.MEASURED
-    if growth is not None and growth > 0:
+    if growth > 0:
         full_ms = directory.free_bytes * 1_000 / growth
         pace = amount(growth, "bytes/s")
         text += f"; at the {pace} that clients write to it, it is full in {duration(full_ms)} if nothing is deleted"
@@ -91,10 +91,26 @@ def _directory(snapshot: Snapshot, directory: Directory) -> Finding:
     return Finding(subject, verdict, text, severity, certainty, figures=figures, causes=causes, commands=(next_step,))
 
 
-def _growth_per_s(snapshot: Snapshot, broker_id: int) -> float | None:
-    """Return the bytes/s that clients wrote to a broker in its last minute; None: not reported."""
-    minutes = [each for row in snapshot.rows("broker", broker_id=broker_id) for each in row["minutes"]]
-    return float(minutes[-1]["produced_bytes_per_s"]) if minutes else None
+def _growths_per_s(snapshot: Snapshot) -> Iterator[float]:
+    """Yield the bytes/s that clients write to each directory, also through leaders on other brokers.
+
+    Brokers report the bytes that clients wrote to them in the last minute: a leader's bytes are divided among its
+    partitions by their size, and each replica gets those of its partition.
+    """
+    rates = {
+        row["broker_id"]: row["minutes"][-1]["produced_bytes_per_s"]
+        for row in snapshot.rows("broker")
+        if row.get("minutes")
+    }
+    leaders = {name: each.leader_id for name, each in snapshot.partitions.items()}
+    led_bytes = dict.fromkeys(rates, 0)
+    for directory in snapshot.directories:
+        for name, size in directory.logs.items():
+            if leaders.get(name) == directory.broker_id and directory.broker_id in rates:
+                led_bytes[directory.broker_id] += size
+    per_byte = {broker_id: rates[broker_id] / led for broker_id, led in led_bytes.items() if led}
+    for directory in snapshot.directories:
+        yield sum(size * per_byte.get(leaders.get(name, -1), 0.0) for name, size in directory.logs.items())
 
 
 def _is_forever(snapshot: Snapshot, topic: str) -> bool:

@@ -64,7 +64,7 @@ def topic_rows(snapshot: Snapshot) -> list[TopicRow]:
             name,
             name in INTERNAL_TOPICS,
             len(parts),
-            max(len(each.replicas) for each in parts),
+            max(len(each.replicas) - len(each.adding) for each in parts),
             tuple(dict.fromkeys(trouble.value for each in parts for trouble in troubles(each))),
             rates.get(name),
             sizes.get(name),
