@@ -16,12 +16,14 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import LongType, NestedField, StructType, TimeType
+from pyspark.sql.pandas.types import from_arrow_schema
 
-from barnabas.pipeline.tables import iceberg
+from barnabas.pipeline.tables import iceberg, iceberg_files
+from barnabas.pipeline.tables.data_files import write_files
 from barnabas.pipeline.tables.iceberg import IcebergTable
 from barnabas.pipeline.tables.iceberg_files import rewrite
 from barnabas.pipeline.tables.layout import Layout, parse_divisions
-from barnabas.pipeline.tables.table import FILE_COLUMN, TableError
+from barnabas.pipeline.tables.table import FILE_COLUMN, RowsRefusedError, TableError, TableUnavailableError
 from tests.pipeline.kills import KILL_COUNT, appending, finish, kill_at_random, last_sequence, offsets_of
 from tests.pipeline.test_tables import offsets_in, progress_of, rows_at
 
@@ -308,6 +310,64 @@ def test_history_is_cut_when_asked_to(spark: SparkSession, table: IcebergTable, 
     assert len(list((directory / "metadata").glob("snap-*.avro"))) == 1
     assert table.progress("load") == progress_of("load", 3, 30)
     assert offsets_in(table) == list(range(30))
+
+
+def test_a_tag_keeps_its_files_when_history_is_cut(spark: SparkSession, table: IcebergTable, directory: Path) -> None:
+    for number in range(2):
+        table.append(rows_at(spark, 10 * number, 10 * number + 10), progress_of("load", number + 1, 10 * number + 10))
+    tagged = theirs_in(directory).current_snapshot()
+    theirs_in(directory).manage_snapshots().create_tag(tagged.snapshot_id, "november").commit()
+    # Later than the tag, these remove its files and its manifests, and expire.
+    table.compact()
+    table.append(rows_at(spark, 20, 30), progress_of("load", 3, 30))
+    IcebergTable(spark, str(directory), Layout(keep_history_s=0)).trim_history()
+    theirs = theirs_in(directory)
+    assert (len(theirs.snapshots()), theirs.scan().count()) == (2, 30)
+    assert sorted(theirs.scan(snapshot_id=tagged.snapshot_id).to_arrow()["_offset"].to_pylist()) == list(range(20))
+
+
+def test_files_of_earlier_partition_columns_are_not_committed(
+    spark: SparkSession, table: IcebergTable, directory: Path
+) -> None:
+    rows = spark.sql("SELECT TIMESTAMP'2026-11-28 10:30:00Z' AS at")
+    table.append(rows, progress_of("load", 1, 1))
+    files = write_files(rows, table.sink(rows.schema))
+    with theirs_in(directory).update_spec() as change:
+        change.add_field("at", "hour", "at_hour")
+    with pytest.raises(TableUnavailableError, match="changed the partition columns"):
+        table.append_files(files, rows.schema, progress_of("load", 2, 2))
+    table.append_files(write_files(rows, table.sink(rows.schema)), rows.schema, progress_of("load", 2, 2))
+    assert theirs_in(directory).scan(row_filter="at > '2026-11-28T10:00:00+00:00'").count() == 2
+
+
+def test_not_null_stays_and_refuses_rows(spark: SparkSession, table: IcebergTable, directory: Path) -> None:
+    made_by_others(directory, Schema(NestedField(1, "id", LongType(), required=True)), {})
+    for sequence, more in enumerate(["", ", 5 AS n"], 1):
+        table.append(spark.sql(f"SELECT 1L AS id{more}"), progress_of("load", sequence, 1))
+        with pytest.raises(RowsRefusedError, match="column id of the table is NOT NULL"):
+            table.append(spark.sql(f"SELECT explode(array(2, NULL)) AS id{more}"), progress_of("load", sequence + 1, 2))
+    theirs = theirs_in(directory)
+    assert [field.required for field in theirs.schema().fields] == [True, False]
+    assert theirs.scan().to_arrow().to_pylist() == [{"id": 1, "n": 5}, {"id": 1, "n": None}]
+    assert len(list(directory.rglob("*.parquet"))) == 2
+
+
+def test_long_texts_are_found_beside_short_ones(
+    spark: SparkSession, table: IcebergTable, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(iceberg_files, "_GROUP_ROWS", 1)
+    columns = {"text": ["a", "b" * 5000, None], "object": [{"x": "a"}, {"x": "b" * 5000}, None]}
+    # PyIceberg cannot encode the upper bound of the last one.
+    texts = pa.table({**columns, "last": ["a", "b" * 15 + "\ud7ff" * 2, None]})
+    schema = from_arrow_schema(texts.schema)
+    writer = table.sink(schema).open()
+    for number in range(texts.num_rows):
+        writer.write(texts.slice(number, 1))
+    table.append_files(writer.close(), schema, progress_of("load", 1, 3))
+    # The footer has no bounds of texts beyond 4096 bytes.
+    for condition in ("text > 'b'", "object.x > 'b'", "last > 'b'"):
+        assert theirs_in(directory).scan(row_filter=condition).count() == 1
+        assert read_by_iceberg(spark, directory).where(condition).count() == 1
 
 
 def test_read_is_of_one_commit_however_late_it_is_used(spark: SparkSession, table: IcebergTable) -> None:

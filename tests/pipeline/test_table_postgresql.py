@@ -251,25 +251,41 @@ def test_columns_of_your_table_that_no_record_has_are_null_or_get_their_default(
 ) -> None:
     postgresql.query(
         f'CREATE TABLE "{name}" (id bigserial PRIMARY KEY, amount numeric, at timestamptz(3), tag uuid, note json,'
-        " status text DEFAULT 'new', x bigint)"
+        " status text DEFAULT 'new', x bigint, double bigint GENERATED ALWAYS AS (x * 2) STORED)"
     )
     nulls = dict.fromkeys(["amount", "at", "tag", "note", "status"], pa.nulls(2, pa.string()))
-    rows = pa.table({"id": pa.nulls(2, pa.int64()), "x": [1, 2], **nulls})
+    nulls |= dict.fromkeys(["id", "double"], pa.nulls(2, pa.int64()))
+    rows = pa.table({"x": [1, 2], **nulls})
     for sequence in (1, 2):
         table.append_files(copied(table, rows), columns_of(rows), progress_of("load", sequence, 2))
-    assert postgresql.query(f'SELECT id, x, amount, at, tag, note, status FROM "{name}" ORDER BY id') == [
-        (number, x, None, None, None, None, None) for number, x in enumerate([1, 2, 1, 2], 1)
+    assert postgresql.query(f'SELECT id, x, double, amount, at, tag, note, status FROM "{name}" ORDER BY id') == [
+        (number, x, 2 * x, None, None, None, None, None) for number, x in enumerate([1, 2, 1, 2], 1)
     ]
 
 
-def test_an_update_keeps_the_values_of_your_not_null_columns(
+def test_an_update_keeps_the_values_of_your_not_null_and_generated_columns(
     spark: SparkSession, postgresql: PostgresqlServer, table: PostgresqlTable, name: str
 ) -> None:
-    postgresql.query(f'CREATE TABLE "{name}" (id bigserial PRIMARY KEY, page text, count bigint DEFAULT 7)')
+    postgresql.query(
+        f'CREATE TABLE "{name}" (id bigserial PRIMARY KEY, page text, count bigint DEFAULT 7,'
+        " upper text GENERATED ALWAYS AS (upper(page)) STORED)"
+    )
     for sequence, count in enumerate([5, None], 1):
         rows = spark.createDataFrame([(None, "a", count)], "id BIGINT, page STRING, count BIGINT")
         table.update(rows, ["page"], progress_of("load", sequence, sequence))
-    assert postgresql.query(f'SELECT id, page, count FROM "{name}"') == [(1, "a", None)]
+    assert postgresql.query(f'SELECT id, page, count, upper FROM "{name}"') == [(1, "a", None, "A")]
+
+
+def test_records_are_later_than_rows_that_you_added_without_offsets(
+    spark: SparkSession, postgresql: PostgresqlServer, table: PostgresqlTable, name: str
+) -> None:
+    ddl = "_key STRING, n INT, _partition INT, _offset BIGINT, _timestamp TIMESTAMP"
+    now = datetime(2026, 11, 30, tzinfo=UTC)
+    postgresql.query(f'CREATE TABLE "{name}" (_key text, n int)')
+    postgresql.query(f"""INSERT INTO "{name}" VALUES ('a', 1), ('b', 7), ('c', 7)""")
+    rows = spark.createDataFrame([("b", 2, 0, 1, now), ("c", None, 0, 2, now)], ddl)
+    table.update(rows, ["_key"], progress_of("load", 1, 3), "n IS NULL")
+    assert postgresql.query(f'SELECT _key, n FROM "{name}" ORDER BY 1') == [("a", 1), ("b", 2)]
 
 
 def test_a_server_that_is_gone_refuses_no_rows(spark: SparkSession, name: str) -> None:

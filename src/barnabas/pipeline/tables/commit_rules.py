@@ -73,7 +73,7 @@ def is_later(new: str, there: str) -> str:
     """Return the condition, in SQL of Spark and PostgreSQL, that a record is later than another one of the same key.
 
     Records of one partition are compared by offset. A key moves to another partition when partitions are added; then
-    records are compared by timestamp.
+    records are compared by timestamp. Any record is later than a row without offset, which another program added.
 
     Args:
         new: Name of the new row.
@@ -81,8 +81,8 @@ def is_later(new: str, there: str) -> str:
     """
     in_time = [f"({name}._timestamp, {name}._partition, {name}._offset)" for name in (new, there)]
     return (
-        f"(CASE WHEN {new}._partition = {there}._partition THEN {new}._offset > {there}._offset "
-        f"ELSE {in_time[0]} > {in_time[1]} END)"
+        f"coalesce(CASE WHEN {new}._partition = {there}._partition THEN {new}._offset > {there}._offset "
+        f"ELSE {in_time[0]} > {in_time[1]} END, true)"
     )
 
 

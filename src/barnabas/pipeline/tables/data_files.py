@@ -18,7 +18,6 @@ Source: Delta protocol, partition value serialization, per-file statistics; Hive
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import pickle
@@ -28,8 +27,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
+
+import orjson
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
@@ -40,9 +42,10 @@ _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 # Characters that Spark escapes in the names of partition directories.
 _ESCAPED = set("\"#%'*/:=?\\{}[]^\x7f") | set(map(chr, range(0x20)))
 
-# Delta's own limits: statistics only of the first columns, and only of short texts.
+# Delta's own limits: statistics only of the first columns, and only the beginning of a long text.
 STATISTICS_COLUMN_COUNT = 32
 _STATISTICS_TEXT_LENGTH = 32
+_LAST = "\U0010ffff"
 # Maximum number of files that a task keeps open: each buffers a row group in memory.
 _OPEN_FILE_COUNT = 64
 _GENERATION = re.compile(
@@ -80,6 +83,7 @@ class DataFile:
 
     `path` is relative to the sink's directory. `partition` has each partition column's value in Delta's serialization.
     `statistics` is Delta's JSON: the row count, and minimum, maximum and null count of columns.
+    `required_nulls` has the numbers of nulls in the sink's required columns, in this file and earlier ones of its task.
     """
 
     path: str
@@ -87,6 +91,7 @@ class DataFile:
     row_count: int
     partition: dict[str, str | None]
     statistics: str
+    required_nulls: Mapping[str, int] = field(default_factory=dict)
 
 
 class SinkWriter(Protocol):
@@ -121,6 +126,7 @@ class FileSink:
         sorted_by: Columns that a task sorts its rows by. It keeps all its rows in memory until its end.
         generated: Columns that the sink computes, each with Delta's expression for it.
         cuts_names: Whether long names of directories are cut. Readers must then know the values from elsewhere.
+        required: Columns whose nulls are counted (`DataFile.required_nulls`), whatever their type.
     """
 
     directory: str
@@ -130,6 +136,7 @@ class FileSink:
     sorted_by: tuple[str, ...] = ()
     generated: Mapping[str, str] = field(default_factory=dict)
     cuts_names: bool = False
+    required: tuple[str, ...] = ()
 
     def open(self) -> FileWriter:
         """Return the writer of a task."""
@@ -177,6 +184,7 @@ class FileWriter:
         self._unsorted: list[pa.Table] = []
         self._open: dict[tuple[str | None, ...], tuple[str, list[Any], Any]] = {}
         self._files: list[DataFile] = []
+        self._required_nulls: dict[str, int] = {}
 
     def write(self, rows: pa.Table) -> None:
         if not rows.num_rows:
@@ -188,6 +196,8 @@ class FileWriter:
         rows = rows.drop_columns([name for name in self._sink.generated if name in rows.column_names])
         for name, expression in self._sink.generated.items():
             rows = rows.append_column(name, generated_column(expression, rows))
+        for name in set(self._sink.required).difference(self._sink.partition_columns).intersection(rows.column_names):
+            self._required_nulls[name] = self._required_nulls.get(name, 0) + rows.column(name).null_count
         if self._sink.sorted_by:
             self._unsorted.append(rows)
         else:
@@ -257,7 +267,8 @@ class FileWriter:
         size = self._filesystem.get_file_info(path).size
         found = metadata[0]
         partition = dict(zip(self._sink.partition_columns, value, strict=True))
-        self._files.append(DataFile(path, size, found.num_rows, partition, _statistics(found)))
+        nulls = dict(self._required_nulls)
+        self._files.append(DataFile(path, size, found.num_rows, partition, _statistics(found), nulls))
         # Only now: `abort` deletes open files, and files in the list.
         del self._open[value]
 
@@ -430,7 +441,7 @@ def _escaped(text: str | None) -> str:
 
 
 def _statistics(metadata: Any) -> str:
-    """Return Delta's statistics of a file, from the statistics in its Parquet footer."""
+    """Return Delta's statistics of a file, from those in its Parquet footer."""
     least: dict[str, object] = {}
     greatest: dict[str, object] = {}
     null_counts: dict[str, int] = {}
@@ -442,32 +453,39 @@ def _statistics(metadata: Any) -> str:
         if chunks and chunks[0].path_in_schema == name and all(each is not None for each in found):
             if all(each.has_null_count for each in found):
                 null_counts[name] = sum(each.null_count for each in found)
-            known = [each for each in found if each.has_min_max]
-            if known and all(each.has_min_max or each.num_values == 0 for each in found):
+            if not all(each.has_min_max or each.num_values == 0 for each in found):
+                if str(found[0].logical_type) == "String":
+                    # Texts beyond 4096 bytes. delta-rs would find no row without a bound.
+                    least[name], greatest[name] = "", _LAST * (_STATISTICS_TEXT_LENGTH + 1)
+                continue
+            if known := [each for each in found if each.has_min_max]:
                 try:
                     low, high = min(each.min for each in known), max(each.max for each in known)
                 except OverflowError:
                     # Python has no dates before the year 1 and after the year 9999.
                     continue
-                low_shown, high_shown = _statistic(low), _statistic(high)
+                low_shown, high_shown = _statistic(low), _statistic(high, is_greatest=True)
                 if low_shown is not None and high_shown is not None:
                     least[name], greatest[name] = low_shown, high_shown
-    return json.dumps(
-        {"numRecords": metadata.num_rows, "minValues": least, "maxValues": greatest, "nullCount": null_counts}
-    )
+    result = {"numRecords": metadata.num_rows, "minValues": least, "maxValues": greatest, "nullCount": null_counts}
+    return orjson.dumps(result).decode()
 
 
-def _statistic(value: object) -> object:
-    """Return a value in the form of Delta's statistics; None if they can't represent it exactly."""
+def _statistic(value: object, *, is_greatest: bool = False) -> object:
+    """Return a bound in the form of Delta's statistics; None if they can't represent it."""
     match value:
-        case bool() | bytes():
-            return None
         case int():
             return value
+        case Decimal():
+            return orjson.Fragment(f"{value:f}")
         case float():
             return value if math.isfinite(value) else None
         case str():
-            return value if len(value) <= _STATISTICS_TEXT_LENGTH else None
+            start = value[:_STATISTICS_TEXT_LENGTH]
+            if start == value or not is_greatest:
+                return start
+            # The value itself only if its next character is the last one.
+            return max(start + _LAST, value)
         case datetime():
             if value.tzinfo is None:
                 return value.isoformat(timespec="microseconds")

@@ -232,6 +232,7 @@ class DeltaLakeTable(Table):
             tuple(name for name in self._layout.sorted_by if name in there.names),
             generated,
             cuts_names=True,
+            required=_required(schema),
         )
         for name, text in generated.items():
             try:
@@ -507,7 +508,10 @@ class DeltaLakeTable(Table):
         rows = rows.withColumns(absent).withColumns({name: F.expr(text) for name, text in generated.items()})
         if wanted := [name for name in self._layout.sorted_by if name in rows.columns]:
             rows = rows.sortWithinPartitions(*map(quoted, (*partition_columns, *wanted)))
-        return write_files(rows, FileSink(self._uri, self._store, None, tuple(partition_columns), cuts_names=True))
+        sink = FileSink(
+            self._uri, self._store, None, tuple(partition_columns), cuts_names=True, required=_required(schema)
+        )
+        return write_files(rows, sink)
 
     def _has_layout(self, rows: DataFrame, table: deltalake.DeltaTable) -> bool:
         """Return whether a table has the columns of rows and the layout's partition columns."""
@@ -726,6 +730,10 @@ def _are_directory_names(paths: Sequence[str], values: pa.Table) -> bool:
 def _generations(schema: StructType) -> dict[str, str]:
     """Return the generated columns of a table, each with its SQL expression."""
     return {field.name: field.metadata[_GENERATED] for field in schema.fields if _GENERATED in field.metadata}
+
+
+def _required(schema: StructType) -> tuple[str, ...]:
+    return tuple(field.name for field in schema.fields if not field.nullable)
 
 
 def _delta_schema(schema: StructType) -> deltalake.Schema:

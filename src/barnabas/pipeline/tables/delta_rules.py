@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
-from pyspark.sql.types import AtomicType, StructType
+from pyspark.sql.types import StructType
 
-from barnabas.pipeline.tables.data_files import STATISTICS_COLUMN_COUNT, DataFile
+from barnabas.pipeline.tables.data_files import DataFile
 from barnabas.pipeline.tables.table import RowsRefusedError, TableError
 
 if TYPE_CHECKING:
@@ -68,14 +68,12 @@ def check_not_null(table: deltalake.DeltaTable, files: Sequence[DataFile], locat
     """Raise RowsRefusedError if files have a null in a column that is NOT NULL."""
     schema = schema_of(table)
     fields = [field for field in schema.fields if not field.nullable]
-    # Lists, objects, and columns after the first ones have no count.
-    is_flat = all(isinstance(field.dataType, AtomicType) for field in schema.fields)
-    are_counted = is_flat and len(schema) <= STATISTICS_COLUMN_COUNT
     for file in files if fields else ():
-        null_counts = json.loads(file.statistics)["nullCount"]
+        # If another writer has just created the table, the sink knew of no required columns.
+        null_counts = json.loads(file.statistics)["nullCount"] | file.required_nulls
         for name in (field.name for field in fields):
             count = int(file.partition[name] is None) if name in file.partition else null_counts.get(name)
-            if count is None and are_counted:
+            if count is None:
                 raise TableError(
                     f"{location}: column {name} is NOT NULL, and the rows lack it: drop NOT NULL (ALTER TABLE "
                     "... ALTER COLUMN ... DROP NOT NULL)"

@@ -25,6 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import takewhile
 from math import inf
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -72,6 +73,7 @@ from barnabas.pipeline.tables.table import (
     FILE_COLUMN,
     Compaction,
     Progress,
+    RowsRefusedError,
     Scan,
     Table,
     TableError,
@@ -404,7 +406,10 @@ class IcebergTable(Table):
             check_division([field.name for field in table.spec().fields], self._layout, self.location)
             there = spark_schema(table.schema())
             new = self._aligned(empty, table).schema
-            wanted = iceberg_schema(new, self.location)
+            # PyIceberg would drop NOT NULL from a column that is optional here.
+            required = {field.name.lower() for field in table.schema().fields if field.required}
+            fields = iceberg_schema(new, self.location).fields
+            wanted = Schema(*(each.model_copy(update={"required": each.name.lower() in required}) for each in fields))
             if merged(there, new) == merged(None, there) and type_difference(there, new, "") is None:
                 return table
             with suppress(CommitFailedException), self._entry.reported():
@@ -485,6 +490,7 @@ class IcebergTable(Table):
                 and the transaction, to which it may add schema changes.
 
         Raises:
+            RowsRefusedError: a column that is NOT NULL has a null.
             TableMovedError: another writer has committed as the same run.
             TableUnavailableError: the catalog does not answer, or other writers committed first each time.
         """
@@ -512,8 +518,15 @@ class IcebergTable(Table):
             update = snapshot.overwrite() if made.removed else snapshot.merge_append()
             for removed in made.removed:
                 update.delete_data_file(removed)
-            for added in made.added:
-                update.append_data_file(iceberg_file(added))
+            for added, null in map(iceberg_file, made.added):
+                if null:
+                    self.discard(made.added)
+                    raise RowsRefusedError(f"column {null} of the table is NOT NULL")
+                if added.spec_id != transaction.table_metadata.default_spec_id:
+                    # PyIceberg would take its partition values for those of the table's present columns.
+                    self.discard(made.added)
+                    raise TableUnavailableError(f"{self.location}: another program has changed the partition columns")
+                update.append_data_file(added)
             update.commit()
             try:
                 transaction.commit_transaction()
@@ -578,7 +591,7 @@ def _text_of(known: Mapping[str, Progress]) -> str:
 
 
 def _delete_expired(table: pyiceberg.Table, before: TableMetadata) -> None:
-    """Delete the files that only expired snapshots use, as far as possible; no files if the history has branches.
+    """Delete the files that only expired snapshots use, as far as possible; no files if an older tag or branch is kept.
 
     Each snapshot lists the files that it removed from its parent. So no kept snapshot has a file that the oldest kept
     snapshot, or an earlier one, removed.
@@ -589,7 +602,7 @@ def _delete_expired(table: pyiceberg.Table, before: TableMetadata) -> None:
     """
     kept = {snapshot.snapshot_id for snapshot in table.snapshots()}
     line = list(ancestors_of(before.current_snapshot(), before))
-    remaining = [snapshot for snapshot in line if snapshot.snapshot_id in kept]
+    remaining = list(takewhile(lambda snapshot: snapshot.snapshot_id in kept, line))
     # Snapshots that a rollback left are not ancestors: files that they removed are in use again.
     expired = [snapshot for snapshot in line if snapshot.snapshot_id not in kept]
     if not expired or len(remaining) != len(kept):

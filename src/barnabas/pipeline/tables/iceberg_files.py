@@ -20,7 +20,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no types
 from pyiceberg.io import load_file_io
-from pyiceberg.io.pyarrow import ArrowScan, ParquetFormatWriter, schema_to_pyarrow
+from pyiceberg.io.pyarrow import (
+    ArrowScan,
+    DataFileStatistics,
+    ParquetFormatWriter,
+    parquet_path_to_id_mapping,
+    schema_to_pyarrow,
+)
 from pyiceberg.manifest import DataFile as IcebergFile
 from pyiceberg.manifest import DataFileContent, FileFormat
 from pyiceberg.schema import Schema, sanitize_column_names
@@ -105,7 +111,9 @@ class IcebergWriter:
     def __init__(self, sink: IcebergSink) -> None:
         self._metadata = TableMetadataUtil.parse_raw(sink.metadata)
         self._schema = sanitize_column_names(Schema.model_validate_json(sink.schema))
-        self._arrow_schema = schema_to_pyarrow(self._schema)
+        # Arrow would fail at a null in a required column. The driver refuses the file instead.
+        self._arrow_schema = pa.schema([field.with_nullable(True) for field in schema_to_pyarrow(self._schema)])
+        self._null = ""
         self._places = sink.places
         self._io = load_file_io(dict(sink.store), self._metadata.location)
         self._locations = load_location_provider(self._metadata.location, self._metadata.properties)
@@ -127,6 +135,9 @@ class IcebergWriter:
         columns = [
             rows.column(place).cast(field.type) for place, field in zip(self._places, self._arrow_schema, strict=True)
         ]
+        for field, column in zip(self._schema.fields, columns, strict=True):
+            if field.required and column.null_count:
+                self._null = field.name
         self._rows.append(pa.Table.from_arrays(columns, schema=self._arrow_schema))
         self._row_count += rows.num_rows
         if self._row_count >= _GROUP_ROWS:
@@ -202,6 +213,8 @@ class IcebergWriter:
     def _finish(self, values: tuple[Any, ...]) -> None:
         path, writer = self._open[values]
         statistics = writer.close()
+        for field_id in {*_unbounded(writer, self._schema), *_unencodable(statistics)}:
+            statistics.column_aggregates.pop(field_id, None)
         size = len(self._io.new_input(path))
         file = IcebergFile.from_args(
             content=DataFileContent.DATA,
@@ -210,26 +223,50 @@ class IcebergWriter:
             partition=Record(*values),
             file_size_in_bytes=size,
             sort_order_id=None,
-            spec_id=self._spec.spec_id,
             equality_ids=None,
             key_metadata=None,
             **statistics.to_serialized_dict(),
         )
+        file.spec_id = self._spec.spec_id
         partition = {
             field.name: None if value is None else str(value)
             for field, value in zip(self._spec.fields, values, strict=True)
         }
-        text = base64.b64encode(pickle.dumps(file)).decode()
+        text = base64.b64encode(pickle.dumps((file, self._null))).decode()
         self._files.append(DataFile(path, size, statistics.record_count, partition, text))
         # Only now: `abort` deletes open files, and files in the list.
         del self._open[values]
 
 
-def iceberg_file(file: DataFile) -> IcebergFile:
-    """Return PyIceberg's description of a file that a sink wrote."""
-    found = pickle.loads(base64.b64decode(file.statistics))
+def iceberg_file(file: DataFile) -> tuple[IcebergFile, str]:
+    """Return PyIceberg's description of a file that a sink wrote, and a required column that has nulls, if any."""
+    found, null = pickle.loads(base64.b64decode(file.statistics))
     assert isinstance(found, IcebergFile)
-    return found
+    return found, null
+
+
+def _unbounded(writer: ParquetFormatWriter, schema: Schema) -> Iterator[int]:
+    """Yield the fields of a closed file that have no bounds in a row group, such as texts beyond 4096 bytes.
+
+    PyIceberg would take the bounds of the other row groups for those of the file.
+    """
+    assert writer._writer is not None
+    metadata, ids = writer._writer.writer.metadata, parquet_path_to_id_mapping(schema)
+    for number in range(metadata.num_row_groups):
+        for place in range(metadata.num_columns):
+            column = metadata.row_group(number).column(place)
+            found = column.statistics
+            if found is not None and found.num_values and not found.has_min_max:
+                yield ids[column.path_in_schema]
+
+
+def _unencodable(statistics: DataFileStatistics) -> Iterator[int]:
+    """Yield the fields whose upper bound PyIceberg cannot encode: it would be U+D800, the successor of U+D7FF."""
+    for field_id, bounds in statistics.column_aggregates.items():
+        try:
+            bounds.max_as_bytes()
+        except UnicodeEncodeError:
+            yield field_id
 
 
 def _physical(column: pa.Array, kind: object, transform: object) -> pa.Array:

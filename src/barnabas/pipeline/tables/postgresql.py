@@ -510,9 +510,13 @@ class PostgresqlTable:
             raise TableError(f"table {self.location} does not exist")
 
     def _columns(self, cursor: Cursor) -> tuple[StructType, bool]:
-        """Return the columns with Spark types (empty without a table), and whether the table has the NUL column."""
+        """Return the columns with Spark types (empty without a table), and whether the table has the NUL column.
+
+        Generated columns are not nullable here: like columns that are NOT NULL, they can't be set to NULL.
+        """
         find = (
-            "SELECT attname, format_type(atttypid, atttypmod), col_description(attrelid, attnum), NOT attnotnull "
+            "SELECT attname, format_type(atttypid, atttypmod), col_description(attrelid, attnum), "
+            "NOT attnotnull AND attgenerated = '' "
             "FROM pg_attribute WHERE attrelid = to_regclass({}) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
         )
         found = execute(cursor, find, self._target.as_string(None)).fetchall()

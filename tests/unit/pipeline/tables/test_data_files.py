@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import pickle
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable, QueryBuilder, Schema
+from deltalake.transaction import AddAction, create_table_with_add_actions
 
 from barnabas.pipeline.tables import data_files
 from barnabas.pipeline.tables.data_files import DataFile, FileSink, generated_column, path_of, values_of_directories
@@ -117,19 +121,59 @@ def test_a_task_without_rows_writes_no_file(tmp_path: Path) -> None:
     assert files_under(tmp_path) == []
 
 
-def test_statistics_hold_exact_bounds_alone(tmp_path: Path) -> None:
-    rows = ROWS.append_column("long", pa.array(["x" * 33, "a", None])).append_column("inf", pa.array([1.5, 2.0, None]))
+def test_statistics_hold_bounds_of_the_values(tmp_path: Path) -> None:
+    columns: dict[str, pa.Array] = {
+        "long": pa.array(["x" * 33, "a" * 33, None]),
+        "last": pa.array(["x" * 32 + "\U0010ffff" * 2, "a", None]),
+        # The footer has no bounds of texts beyond 4096 bytes.
+        "longest": pa.array(["x" * 5000, "a", None]),
+        "inf": pa.array([1.5, float("inf"), None]),
+        "is_new": pa.array([True, False, None]),
+        "price": pa.array([Decimal("12345678901234567890.5"), Decimal(-1), None], pa.decimal128(38, 1)),
+    }
+    rows = pa.Table.from_arrays([*ROWS.columns, *columns.values()], [*ROWS.column_names, *columns])
     (file,) = written(FileSink(str(tmp_path), {}), rows)
-    found = json.loads(file.statistics)
+    found = json.loads(file.statistics, parse_float=str)
     assert found["numRecords"] == 3
     assert found["minValues"] == {
         "id": 1,
         "time": "1969-12-31T00:59:59.999999Z",
         "text": "2026-03-01T23:30:00-02:00",
         "country": "",
-        "inf": 1.5,
+        "long": "a" * 32,
+        "last": "a",
+        "longest": "",
+        "is_new": False,
+        "price": "-1.0",
     }
-    assert found["nullCount"] == {"id": 1, "time": 1, "text": 1, "country": 1, "long": 1, "inf": 1}
+    assert found["maxValues"] == {
+        "id": 3,
+        "time": "2026-03-01T23:05:00.000000Z",
+        "text": "no time",
+        "country": "a b%",
+        "long": "x" * 32 + "\U0010ffff",
+        "last": "x" * 32 + "\U0010ffff" * 2,
+        "longest": "\U0010ffff" * 33,
+        "is_new": True,
+        "price": "12345678901234567890.5",
+    }
+    assert found["nullCount"] == dict.fromkeys(rows.column_names, 1)
+
+
+@pytest.mark.parametrize(
+    "value", ["y" * 33, "y" * 5000, True, Decimal("2.5"), "y" * 32 + "\U0010ffff" * 2], ids=lambda value: str(value)[:3]
+)
+def test_delta_rs_finds_rows_by_every_column(tmp_path: Path, value: object) -> None:
+    # It takes a bound that the statistics lack for a null, which no value matches.
+    rows = pa.table({"found": [value, None, value], "id": [1, 2, 3]})
+    (file,) = written(FileSink(str(tmp_path), {}), rows)
+    action = AddAction(file.path, file.size_bytes, {}, 0, True, file.statistics)
+    create_table_with_add_actions(str(tmp_path), Schema.from_arrow(rows.schema), [action], mode="error")
+    table = DeltaTable(tmp_path)
+    assert table.to_pyarrow_table(filters=pc.field("found") == value)["id"].to_pylist() == [1, 3]
+    assert table.to_pyarrow_table(filters=pc.field("found").is_null())["id"].to_pylist() == [2]
+    greatest = QueryBuilder().register("t", table).execute("SELECT max(found) AS found FROM t")
+    assert pa.table(greatest).to_pylist() == [{"found": value}]
 
 
 def test_values_that_python_has_no_date_for_have_no_statistics(tmp_path: Path) -> None:

@@ -250,7 +250,7 @@ def test_a_generated_column_that_is_no_partition_column_is_computed(tmp_path: Pa
     assert rows == [{"text": "abc", "first": "a"}, {"text": "xyz", "first": "x"}]
 
 
-def test_columns_without_counted_nulls_may_be_not_null(tmp_path: Path) -> None:
+def test_columns_without_statistics_may_be_not_null(tmp_path: Path) -> None:
     names = [f"c{number}" for number in range(STATISTICS_COLUMN_COUNT + 2)]
     many = pa.table({name: [1] for name in names})
     for place, rows in {"list": pa.table({"x": [["a"]]}), "object": pa.table({"x": [{"y": 1}]}), "many": many}.items():
@@ -264,8 +264,15 @@ def test_columns_without_counted_nulls_may_be_not_null(tmp_path: Path) -> None:
             ]
         )
         deltalake.DeltaTable.create(tmp_path / f"{place}-required", required)
-        appended(DeltaLakeTable(NO_SESSION, str(tmp_path / f"{place}-required")), rows, progress_of(1))
-        assert deltalake.DeltaTable(tmp_path / f"{place}-required").to_pyarrow_table().num_rows == 1
+        table = DeltaLakeTable(NO_SESSION, str(tmp_path / f"{place}-required"))
+        appended(table, rows, progress_of(1))
+        bad = rows.set_column(rows.num_columns - 1, last.name, pa.nulls(1, rows.schema[-1].type))
+        with pytest.raises(RowsRefusedError, match=f"{last.name} .*NOT NULL"):
+            appended(table, bad, progress_of(2))
+        theirs = deltalake.DeltaTable(tmp_path / f"{place}-required")
+        assert theirs.to_pyarrow_table().num_rows == 1
+        # An invalid count of nulls would make delta-rs ignore all statistics of the file.
+        assert pa.table(theirs.get_add_actions())["num_records"].to_pylist() == [1]
 
 
 def test_rows_with_a_null_in_a_column_that_is_not_null_are_refused(tmp_path: Path) -> None:
