@@ -9,10 +9,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 
 from barnabas.clients import Admin, Consumer, Pool
 from barnabas.clients.admin import EARLIEST, LATEST
@@ -24,7 +26,7 @@ from barnabas.pipeline.sources.social import SitePlan
 from barnabas.pipeline.sources.social import access_log_lines as made_up_lines
 from barnabas.pipeline.sources.topics import BrokerTopics
 from barnabas.testing import Broker
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, is_readable, until
 
 PARTITION_COUNT = 12
 LINE_COUNT = 6_000
@@ -117,6 +119,41 @@ def test_another_log_is_refused(broker: Broker, access_log: Path) -> None:
     access_log.write_text(access_log.read_text() + "\n")
     with pytest.raises(OtherLogError, match="append"):
         feed(topics, PLAN, access_log_lines(file_lines(access_log), SITE))
+
+
+def test_a_topic_that_ends_with_a_transaction_is_appended_to(broker: Broker, access_log: Path) -> None:
+    topics, partition = BrokerTopics({"bootstrap.servers": broker.bootstrap_servers}), TopicPartition("page-views", 0)
+    topics.create(COUNTS)
+    other = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": "another-program"})
+    other.init_transactions()
+    other.begin_transaction()
+    other.produce(partition.topic, b"of another program", partition=partition.partition)
+    other.commit_transaction()
+    with pytest.raises(OtherLogError, match="append"):
+        feed(topics, PLAN, access_log_lines(file_lines(access_log), SITE))
+    feed(topics, replace(PLAN, may_append=True), access_log_lines(file_lines(access_log), SITE))
+    assert topics.last_records([partition])[partition].log_position is not None
+
+
+def test_a_collector_stops_at_once_with_and_without_a_broker(broker: Broker) -> None:
+    topics, name = BrokerTopics({"bootstrap.servers": broker.bootstrap_servers}), "host-metrics"
+    partitions = [TopicPartition(name, number) for number in range(topics.create({name: 4})[name])]
+    options = ("--interval", "3600", "--give-up", "3600", "--bootstrap-server", broker.bootstrap_servers)
+    command = [sys.executable, "-m", "barnabas.pipeline", "collect", *options]
+    for is_there, code in ((True, 0), (False, 130)):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            try:
+                assert process.stdout is not None
+                if is_there:
+                    until(lambda: bool(topics.last_records(partitions)))
+                else:
+                    assert is_readable(process.stdout)
+                    assert "trying again in" in process.stdout.readline()
+                process.terminate()
+                assert process.wait(PATIENCE_S) == code
+            finally:
+                process.kill()
+        broker.stop()
 
 
 @pytest.mark.parametrize("kill_count", KILL_COUNTS)

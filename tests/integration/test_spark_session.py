@@ -1,5 +1,6 @@
 """Spark's JVM: it is gone when its Python side is, however that ended, and the lock of the checkpoint is free."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -7,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.pipeline.spark import session
+from barnabas.pipeline.spark.class_archive import ClassArchive
 from barnabas.pipeline.spark.session import CheckpointInUseError, checkpoint_lock
 
 pytestmark = pytest.mark.skipif(
@@ -71,6 +74,23 @@ def test_second_run_is_kept_off_a_checkpoint(tmp_path: Path):
             pass
     with checkpoint_lock(tmp_path / "lock", 0, lambda: None):
         pass
+
+
+def test_runs_that_share_a_scratch_directory_connect_to_their_own_jvm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    addresses: list[str] = []
+
+    def started(command: list[str], *, env: dict[str, str], **_: object) -> None:
+        addresses.append(env["_PYSPARK_DRIVER_CONN_INFO_PATH"])
+        raise FileNotFoundError
+
+    monkeypatch.setattr(session, "find_java_home", lambda: tmp_path)
+    monkeypatch.setattr(ClassArchive, "of", lambda *_, **__: ClassArchive(None))
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    monkeypatch.setattr(subprocess, "Popen", started)
+    for _ in range(2):
+        with pytest.raises(FileNotFoundError), session.spark_session("test", scratch=tmp_path):
+            pass
+    assert len(set(addresses)) == 2
 
 
 CLASSES = """

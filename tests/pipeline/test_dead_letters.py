@@ -48,7 +48,8 @@ def test_a_letter_has_the_record_its_place_and_the_reason(asked: Cluster, name: 
     assert dict(first.headers()) == {"reason": b"no JSON", **place}
     assert (second.key(), second.value()) == (None, None)
     assert dict(second.headers())["reason"].decode() == ("no key: " + "é" * 600)[:500]
-    assert warnings == []
+    letters.write([DeadLetter(name, 0, 9, 3_000, None, None, "no key")])
+    assert warnings == [f"judging: refused {name}-2 offset 7: no JSON; refused records are in {name}.dlq"]
 
 
 def test_a_letter_that_is_too_large_for_its_topic_is_cut(asked: Cluster, name: str) -> None:

@@ -3,10 +3,13 @@
 import argparse
 import platform
 import signal
+import sys
+import time
 from contextlib import ExitStack, closing
 from pathlib import Path
 from types import FrameType
 
+from barnabas.core.process import print_status
 from barnabas.pipeline.commands.options import (
     DEFAULT_DIRECTORY,
     Options,
@@ -26,6 +29,8 @@ from barnabas.pipeline.sources.topics import BrokerTopics
 
 # Alert rules evaluate whole minutes: a minute without a measurement would look like one without throttled clients.
 _LONGEST_INTERVAL_S = 30.0
+# Interval at which a waiting collector checks whether it was stopped: `time.sleep` continues after a signal.
+_LOOK_S = 0.2
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -70,6 +75,16 @@ def run(arguments: argparse.Namespace) -> int:
             raise KeyboardInterrupt
         is_stopped = True
 
+    def sleep(seconds: float) -> None:
+        end_s = time.monotonic() + seconds
+        while not is_stopped and (left_s := end_s - time.monotonic()) > 0:
+            time.sleep(min(left_s, _LOOK_S))
+
+    def wait_for_broker(seconds: float) -> None:
+        sleep(seconds)
+        if is_stopped:
+            raise KeyboardInterrupt
+
     signal.signal(signal.SIGTERM, stop)
     host_name = arguments.host or platform.node()
     looks: list[Look] = [HostLook(host_name)]
@@ -77,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     with ExitStack() as stack:
         if arguments.broker_metrics:
             brokers = stack.enter_context(closing(AskedBrokers(arguments.bootstrap_server, security)))
-            looks.append(BrokerLook(brokers, [url for url in arguments.broker_metrics if url], print))
+            looks.append(BrokerLook(brokers, [url for url in arguments.broker_metrics if url], _warn))
             topics_by_type[BROKER_METRIC] = arguments.broker_topic
         if arguments.runs:
             looks.append(run_look(Path(arguments.runs)))
@@ -90,10 +105,14 @@ def run(arguments: argparse.Namespace) -> int:
             may_append=True,
         )
         topics = BrokerTopics(sender_options(arguments))
-        lines = tick_lines(host_name, arguments.interval, looks, lambda: is_stopped)
-        done = feed(topics, plan, lines, warn=print)
+        lines = tick_lines(host_name, arguments.interval, looks, lambda: is_stopped, sleep)
+        done = feed(topics, plan, lines, warn=_warn, sleep=wait_for_broker)
     print(f"done: {done.sent_count:,} metrics")
     return 0
+
+
+def _warn(text: str) -> None:
+    print_status(text, sys.stdout)
 
 
 def check(arguments: argparse.Namespace) -> None:

@@ -119,7 +119,7 @@ def enforcement_followers(
 def line_of(entry: Entry) -> str:
     """Return a one-line description of a step."""
     said = entry.to_json()
-    limits = ", ".join(f"{name}={value:g}" for name, value in sorted(entry.limits.items()))
+    limits = ", ".join(f"{name}={value:.15g}" for name, value in sorted(entry.limits.items()))
     what = f" to {limits} until {said['until']}" if limits else ""
     note = f" ({entry.note})" if entry.note else ""
     verdict = entry.verdict

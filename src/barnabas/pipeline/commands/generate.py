@@ -8,15 +8,17 @@ and `partitions` the number of partitions that the topic had then.
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
 from barnabas.clients.partitioner import partition_for_key
 from barnabas.clients.positions import parse_time
+from barnabas.core.process import print_status
 from barnabas.core.types import TopicPartition
 from barnabas.pipeline.commands.options import Options, add_cluster_options, partition_count, sender_options
 from barnabas.pipeline.events import EVENT_TYPES
@@ -75,10 +77,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _plan(arguments: argparse.Namespace) -> SitePlan:
-    if arguments.start == "now":
-        start = datetime.fromtimestamp(int(time.time() * 1000) / 1000, UTC)
-    else:
-        start = datetime.fromtimestamp(parse_time(arguments.start) / 1000, UTC)
+    start_ms = int(time.time() * 1000) if arguments.start == "now" else parse_time(arguments.start)
+    try:
+        start = datetime.fromtimestamp(start_ms / 1000, UTC)
+        # The end of the stream must be a time, too.
+        _ = start + timedelta(seconds=arguments.duration)
+    except (ValueError, OverflowError):
+        times = f"--start {arguments.start}, --duration {arguments.duration}"
+        raise PlanError(f"{times}: times must be in the years 1 to 9999") from None
     try:
         plan = SitePlan(arguments.seed, start, arguments.duration, arguments.rate, arguments.users, arguments.items)
     except ValueError as error:
@@ -125,7 +131,7 @@ def _send(plan: SitePlan, arguments: argparse.Namespace, topics: BrokerTopics) -
             batch = []
             next_send_s = time.monotonic() + 0.1
         if count % _REPORT_COUNT == 0:
-            print(f"  {count:,} events", flush=True)
+            print_status(f"  {count:,} events", sys.stdout)
     topics.append(batch)
     return count, there_count
 

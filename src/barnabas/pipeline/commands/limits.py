@@ -107,7 +107,7 @@ def _show(
     for entity, entry in sorted(limited.items()):
         fields, limits = entry.to_json(), found.get(entity.limited, {})
         texts = [
-            f"{name}={value:g}" + ("" if limits.get(name) == value else f" (now {limits.get(name, 'not set')})")
+            f"{name}={value:.15g}" + ("" if limits.get(name) == value else f" (now {limits.get(name, 'not set')})")
             for name, value in sorted(entry.limits.items())
         ]
         expired = " (expired: a run or --lift-expired lifts it)" if now_ms >= entry.until_ms else ""

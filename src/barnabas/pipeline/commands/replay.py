@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from barnabas.core.process import print_status
 from barnabas.pipeline.commands.options import (
     Options,
     add_cluster_options,
@@ -115,9 +116,10 @@ def _raw_lines(arguments: argparse.Namespace, path: Path) -> Iterator[RawLine]:
 
 def _tell(arguments: argparse.Namespace, event: str, **fields: int | str) -> None:
     if arguments.json:
-        print(json.dumps({"event": event, **fields}, ensure_ascii=False), flush=True)
+        line = json.dumps({"event": event, **fields}, ensure_ascii=False)
     elif event == "warning":
-        print(fields["text"], flush=True)
+        line = str(fields["text"])
     else:
         text = ", ".join(f"{name.removesuffix('_count')} {value:,}" for name, value in fields.items())
-        print(f"{event}: {text}", flush=True)
+        line = f"{event}: {text}"
+    print_status(line, sys.stdout)

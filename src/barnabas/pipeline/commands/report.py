@@ -56,7 +56,7 @@ def write_report(output: Path, tables: Mapping[str, DataFrame], checkpoint: str,
     """Write a page with these tables and the lag of a checkpoint's runs; return a one-line message for the user."""
     lags = _lags(Path(checkpoint)) if "://" not in checkpoint else []
     page = render(collect(tables, title=title, made_at=datetime.now(UTC), lags=lags))
-    output.write_text(page)
+    output.write_text(page, encoding="utf-8")
     return f"{output}: {len(page) // 1024} KB, from {len(tables)} tables"
 
 

@@ -6,12 +6,14 @@ up; 1 failed; 2 invalid options, or records were lost with --on-data-loss stop; 
 """
 
 import argparse
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
+from barnabas.core.process import print_status
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.commands.enforcement import add_enforcement_options, enforcement_followers
 from barnabas.pipeline.commands.layout import add_layout_options, compact_every, layout
@@ -176,7 +178,7 @@ def run(arguments: argparse.Namespace) -> int:
     port = None if arguments.metrics_port is None else metrics.serve(arguments.metrics_port)
     check_reachable(plans[0].kafka)
     if not arguments.json:
-        print("starting Spark", flush=True)
+        print_status("starting Spark", sys.stdout)
     with session_for(session_options(arguments), plans, warn) as (spark, seconds):
         from barnabas.pipeline.runner.supervisor import run_jobs
 

@@ -8,6 +8,7 @@ import time
 from types import FrameType
 
 from barnabas.core.peer_text import on_lines, to_json
+from barnabas.core.process import print_status
 from barnabas.pipeline.runner.run_metrics import Figures
 
 REPEATED_S = 0.5
@@ -40,15 +41,15 @@ class Stopper:
             raise KeyboardInterrupt
         self._is_stopped, self._stopped_s = True, now_s
         if not self._is_begun:
-            print("stopped before Spark was started: nothing was read", file=sys.stderr, flush=True)
+            print_status("stopped before Spark was started: nothing was read", sys.stderr)
             raise SystemExit(0)
-        print("stopping after this batch; a second signal stops at once", file=sys.stderr, flush=True)
+        print_status("stopping after this batch; a second signal stops at once", sys.stderr)
 
 
 def tell_batch(arguments: argparse.Namespace, figures: Figures) -> None:
     """Print the metrics of a run after its latest batch."""
     batch = {"event": "batch", **json.loads(figures.to_json())}
-    _print(json.dumps(batch) if arguments.json else figures.line())
+    print_status(json.dumps(batch) if arguments.json else figures.line(), sys.stdout)
 
 
 def tell(arguments: argparse.Namespace, event: str, **fields: int | float | str) -> None:
@@ -61,10 +62,4 @@ def tell(arguments: argparse.Namespace, event: str, **fields: int | float | str)
         line = f"Spark is up after {fields['seconds']} s"
     else:
         line = f"{event}: " + ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in fields.items())
-    _print(on_lines(line))
-
-
-def _print(line: str) -> None:
-    # Each run has its own thread, and `print` writes the line and the line end separately.
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+    print_status(on_lines(line), sys.stdout)

@@ -171,4 +171,6 @@ def _is_newer(target: Wanted, entry: Entry) -> bool:
 
 
 def _text(quotas: Mapping[str, float | None]) -> str:
-    return ", ".join(f"{name}={'nothing' if value is None else f'{value:g}'}" for name, value in sorted(quotas.items()))
+    return ", ".join(
+        f"{name}={'nothing' if value is None else f'{value:.15g}'}" for name, value in sorted(quotas.items())
+    )

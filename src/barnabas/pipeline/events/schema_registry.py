@@ -116,7 +116,7 @@ class SchemaRegistry:
         for kind, suffix in ((AVRO, "avsc"), (JSON, "json")):
             path = Path(self.place) / f"{schema_id}.{suffix}"
             try:
-                return Schema(kind, path.read_text())
+                return Schema(kind, path.read_text(encoding="utf-8"))
             except FileNotFoundError:
                 continue
             except (OSError, UnicodeDecodeError) as error:

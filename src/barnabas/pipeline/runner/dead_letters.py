@@ -10,7 +10,8 @@
 
 A key or a value that exceeds `max.message.bytes` of the dead-letter topic is truncated.
 
-A refused record of a dead-letter topic is only logged, so that a topic never feeds itself.
+A run warns of the first refused record of each topic. A refused record of a dead-letter topic is only logged, so that a
+topic never feeds itself.
 
 Dead letters are written before the rows of their batch. A kill in between can duplicate a dead letter, but not lose it.
 """
@@ -58,6 +59,7 @@ class DeadLetters:
         self._warn = warn
         # Maximum size of a dead letter in bytes, by topic of its record.
         self._limits: dict[str, int] = {}
+        self._warned: set[str] = set()
 
     def write(self, letters: Iterable[DeadLetter]) -> None:
         """Write refused records to their dead-letter topics; return when all are acknowledged.
@@ -83,6 +85,10 @@ class DeadLetters:
         with record_producer(settings) as producer:
             for letter in written:
                 producer.send(*self._record_of(letter))
+        for letter in written:
+            if letter.topic not in self._warned:
+                self._warned.add(letter.topic)
+                self._warn(f"{self._said(letter)}; refused records are in {letter.topic}{DEAD_LETTER_SUFFIX}")
 
     def _record_of(self, letter: DeadLetter) -> tuple[str, bytes | None, bytes | None, Headers]:
         """Return a dead letter's topic, key, value and headers; truncate a key or value that is too large."""
@@ -108,10 +114,13 @@ class DeadLetters:
 
     def _log_letters(self, letters: list[DeadLetter]) -> None:
         for each in sorted(letters, key=lambda each: (each.topic, each.partition, each.offset))[:_MAX_LOGGED]:
-            reason = each.reason[:_REASON_CHARACTERS]
-            self._warn(f"{self._run}: refused {each.topic}-{each.partition} offset {each.offset}: {reason}")
+            self._warn(self._said(each))
         if len(letters) > _MAX_LOGGED:
             self._warn(f"{self._run}: refused {len(letters) - _MAX_LOGGED:,} more records of dead-letter topics")
+
+    def _said(self, letter: DeadLetter) -> str:
+        reason = letter.reason[:_REASON_CHARACTERS]
+        return f"{self._run}: refused {letter.topic}-{letter.partition} offset {letter.offset}: {reason}"
 
     def _limit(self, topic: str) -> int:
         if topic not in self._limits:

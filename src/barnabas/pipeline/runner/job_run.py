@@ -130,7 +130,7 @@ class JobRun(BatchRun):
         self._missing_s: dict[str, dict[int, float]] = {}
         self._is_stale = True
         self.is_refresh_failing = False
-        self._last_refresh_s = 0.0
+        self._last_refresh_s = -inf
         self._freshness = Freshness()
         self._maintenance = Maintenance(plan.compact_every)
         self._job: Job = plan.job

@@ -13,6 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol
 
+from barnabas.core.process import print_status
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -136,4 +138,4 @@ def session_for(
 
 def _note(text: str) -> None:
     # stdout is for results and their JSON only.
-    print(text, file=sys.stderr, flush=True)
+    print_status(text, sys.stderr)

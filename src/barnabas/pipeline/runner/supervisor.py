@@ -200,7 +200,8 @@ def supervise(
     try:
         while not all(each.is_done for each in supervised) and not is_stopped():
             for each in supervised:
-                if not each.is_done:
+                # A step takes 20 s if the cluster does not answer.
+                if not each.is_done and not is_stopped():
                     each.step(warn, metrics)
             time.sleep(_POLL_S)
         for each in supervised:

@@ -18,6 +18,7 @@ import asyncio
 import http.client
 import urllib.request
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -25,6 +26,7 @@ from barnabas.clients import Admin, Pool
 from barnabas.clients.admin import LATEST
 from barnabas.clients.admin_calls import AdminCalls
 from barnabas.clients.admin_quota_states import QuotaStateAdmin
+from barnabas.clients.admin_replicas import Reassignment, ReplicaAdmin
 from barnabas.clients.pool import TopicMetadata
 from barnabas.clients.security import ClientSecurity
 from barnabas.core.error_code import ErrorCode
@@ -46,6 +48,8 @@ A = TypeVar("A", bound=AdminCalls)
 T = TypeVar("T")
 
 _TIMEOUT_S = 5.0
+# Timeout for a call without retries.
+_ONCE_MS = 1
 # A thousand topics, partitions and clients take 1 MB; Kafka's exporter lists all of them.
 _LARGEST_PAGE_BYTES = 32 << 20
 # Only clients that used a quota in the last minute can have been throttled in it.
@@ -110,8 +114,29 @@ class AskedBrokers:
         return self._run(ask())
 
     def topics(self) -> Mapping[str, TopicMetadata]:
-        """Return all topics."""
-        return self._run(self._admin(Admin).topics())
+        """Return all topics, without the replicas that a reassignment adds, as far as reassignments are known."""
+        topics = self._run(self._admin(Admin).topics())
+        parts = {TopicPartition(name, n): part for name in topics for n, part in topics[name].partitions.items()}
+        lacking = [each for each, part in parts.items() if len(part.isr) < len(part.replicas)]
+        for each, move in self._reassignments(lacking).items() if lacking else ():
+            kept = [replica for replica in parts[each].replicas if replica not in move.adding]
+            topics[each.topic].partitions[each.partition] = replace(parts[each], replicas=kept)
+        return topics
+
+    def _reassignments(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Reassignment]:
+        """Return the partitions under reassignment; none if they are unknown, so that no missing replica is hidden."""
+
+        async def ask() -> dict[TopicPartition, Reassignment]:
+            try:
+                return await self._admin(ReplicaAdmin, _ONCE_MS).reassignments(partitions)
+            except KafkaError:
+                # Kafka before 2.4, a user without the right, or no controller now.
+                return {}
+
+        try:
+            return self._run(ask())
+        except CannotAskError:
+            return {}
 
     def committed(self, most: int) -> tuple[dict[str, dict[TopicPartition, int]], int]:
         """Return the committed offsets of at most `most` groups, the first by name, and the number of all groups."""
@@ -132,8 +157,8 @@ class AskedBrokers:
         self._runner.run(self._pool.close())
         self._runner.close()
 
-    def _admin(self, kind: type[A]) -> A:
-        return kind(self._pool, int(_TIMEOUT_S * 1000))
+    def _admin(self, kind: type[A], timeout_ms: int = int(_TIMEOUT_S * 1000)) -> A:
+        return kind(self._pool, timeout_ms)
 
     def _run(self, call: Coroutine[object, object, T]) -> T:
         try:

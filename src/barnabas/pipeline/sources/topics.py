@@ -34,7 +34,12 @@ _PRODUCER = {
     "request.timeout.ms": 5_000,
 }
 # A consumer must have a group, even if it never joins it.
-_CONSUMER = {"group.id": "barnabas-feeder", "enable.auto.commit": False, "auto.offset.reset": "error"}
+_CONSUMER = {
+    "group.id": "barnabas-feeder",
+    "enable.auto.commit": False,
+    "auto.offset.reset": "error",
+    "enable.partition.eof": True,
+}
 
 
 class TopicUnavailableError(Exception):
@@ -108,9 +113,16 @@ class BrokerTopics:
     def create(self, partition_counts: Mapping[str, int]) -> dict[str, int]:
         """Create topics that keep their records forever, unless they exist; return their numbers of partitions."""
         admin = AdminClient(self._options)
-        wanted = [NewTopic(name, count, config={"retention.ms": "-1"}) for name, count in partition_counts.items()]
         with self._telling_errors():
-            for created in admin.create_topics(wanted, request_timeout=_TIMEOUT_S).values():
+            there = admin.list_topics(timeout=_TIMEOUT_S).topics
+            # Only these: a user who may write to topics need not have the right to create topics.
+            missing = [
+                NewTopic(name, count, config={"retention.ms": "-1"})
+                for name, count in partition_counts.items()
+                if name not in there
+            ]
+            made = admin.create_topics(missing, request_timeout=_TIMEOUT_S) if missing else {}
+            for created in made.values():
                 try:
                     created.result()
                 except KafkaException as error:
@@ -129,7 +141,10 @@ class BrokerTopics:
                 time.sleep(_RETRY_S)
 
     def last_records(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, LastRecord]:
-        """Return the last record of each partition that has one."""
+        """Return the last record of each partition that has one; without a value and headers, if no reader sees it.
+
+        Readers see neither the marker at a transaction's end nor aborted records.
+        """
         wanted: list[Place] = []
         found: dict[TopicPartition, LastRecord] = {}
         with closing(Consumer({**self._options, **_CONSUMER})) as consumer, self._telling_errors():
@@ -143,13 +158,16 @@ class BrokerTopics:
                 message = consumer.poll(max(0.0, deadline - time.monotonic()))
                 if message is None:
                     raise TopicUnavailableError(self._error_text("no response for the last records of partitions"))
+                place = TopicPartition(str(message.topic()), message.partition() or 0)
                 if error := message.error():
                     if error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED:
                         # librdkafka looks for the coordinator of a group that this consumer does not use.
                         continue
+                    if error.code() == KafkaError._PARTITION_EOF:
+                        found.setdefault(place, LastRecord(None, ()))
+                        continue
                     raise TopicUnavailableError(self._error_text(error.str()))
                 headers: Any = message.headers() or ()
-                place = TopicPartition(str(message.topic()), message.partition() or 0)
                 found[place] = LastRecord(message.value(), tuple(headers))
         return found
 

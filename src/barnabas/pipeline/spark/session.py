@@ -22,6 +22,7 @@ from functools import cache
 from pathlib import Path
 from struct import Struct
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 from xml.sax.saxutils import quoteattr
 
 from barnabas.core.parent import die_with_parent
@@ -39,7 +40,6 @@ _ARCHIVE_TIMEOUT_S = 180
 
 # Port and length of the secret; the secret follows.
 _ADDRESS = Struct(">ii")
-_ADDRESS_FILE = "jvm-address"
 
 _MAVEN_CENTRAL = "https://repo1.maven.org/maven2/"
 
@@ -201,12 +201,14 @@ def spark_session(
         "spark.jars.ivySettings": _write_ivy_settings(scratch).as_uri(),
     }
     conf = SparkConf().setAppName(name).setAll(list(combined(own, settings or {}).items()))
-    jvm = _start_jvm(conf, scratch, locks, log)
+    # Several runs may have the same scratch directory.
+    address = scratch / f"jvm-address-{uuid4()}"
+    jvm = _start_jvm(conf, address, locks, log)
     # If the run fails or is interrupted, a JVM that would write its class archive is killed at once.
     exit_timeout_s = 0 if classes.is_missing else _JVM_EXIT_TIMEOUT_S
     try:
         on_interrupt = signal.getsignal(signal.SIGINT)
-        context = SparkContext(conf=conf, gateway=_connect(jvm, scratch, log))
+        context = SparkContext(conf=conf, gateway=_connect(jvm, address, log))
         if threading.current_thread() is threading.main_thread():
             # The handler that SparkContext has just set would cancel running jobs.
             signal.signal(signal.SIGINT, on_interrupt)
@@ -226,7 +228,7 @@ def spark_session(
             raise
         raise failure from None
     finally:
-        _stop_jvm(jvm, scratch, exit_timeout_s)
+        _stop_jvm(jvm, address, exit_timeout_s)
         classes.keep(is_whole=jvm.returncode == 0)
 
 
@@ -241,8 +243,8 @@ def _remove_jars_from_python_path(context: SparkContext) -> None:
     sys.path[:] = [each for each in sys.path if not each.endswith(".jar")]
 
 
-def _start_jvm(conf: SparkConf, scratch: Path, locks: Sequence[int], log: Path | None) -> subprocess.Popen[bytes]:
-    """Start Spark's JVM, which writes its port and secret to a file once it listens.
+def _start_jvm(conf: SparkConf, address: Path, locks: Sequence[int], log: Path | None) -> subprocess.Popen[bytes]:
+    """Start Spark's JVM, which writes its port and secret to the file `address` once it listens.
 
     pyspark's own start is not used: an interrupt makes it lose the JVM, which then waits forever.
     """
@@ -252,8 +254,6 @@ def _start_jvm(conf: SparkConf, scratch: Path, locks: Sequence[int], log: Path |
     command = [str(Path(pyspark.__file__).resolve().parent / "bin" / "spark-submit")]
     for name, value in conf.getAll():
         command += ["--conf", f"{name}={value}"]
-    address = scratch / _ADDRESS_FILE
-    address.unlink(missing_ok=True)
     parent_pid = os.getpid()
 
     def prepare() -> None:
@@ -275,17 +275,16 @@ def _start_jvm(conf: SparkConf, scratch: Path, locks: Sequence[int], log: Path |
             env={**os.environ, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)},
             pass_fds=tuple(locks),
             # Spark creates a directory `artifacts` in its working directory.
-            cwd=scratch,
+            cwd=address.parent,
             start_new_session=True,
             preexec_fn=prepare,
         )
 
 
-def _connect(jvm: subprocess.Popen[bytes], scratch: Path, log: Path | None) -> JavaGateway:
+def _connect(jvm: subprocess.Popen[bytes], address: Path, log: Path | None) -> JavaGateway:
     """Wait until the JVM listens, and connect to it."""
     from pyspark.java_gateway import launch_gateway
 
-    address = scratch / _ADDRESS_FILE
     while not address.is_file():
         if jvm.poll() is not None:
             raise end_of_jvm(jvm.returncode, log)
@@ -343,25 +342,27 @@ def _failure_of(error: Exception, jvm: subprocess.Popen[bytes], log: Path | None
     if is_of_java(error):
         # Printed before the JVM stops, because its part of the trace comes from the JVM.
         with ExitStack() as stack:
-            traceback.print_exception(error, file=None if log is None else stack.enter_context(log.open("a")))
+            traceback.print_exception(
+                error, file=None if log is None else stack.enter_context(log.open("a", encoding="utf-8"))
+            )
     return failure
 
 
-def _stop_jvm(jvm: subprocess.Popen[bytes], scratch: Path, timeout_s: float) -> None:
+def _stop_jvm(jvm: subprocess.Popen[bytes], address: Path, timeout_s: float) -> None:
     assert jvm.stdin is not None
     jvm.stdin.close()
     # Before it listens, the JVM has no work to finish, and ignores the end of its input.
-    is_listening = (scratch / _ADDRESS_FILE).is_file()
     try:
-        jvm.wait(timeout_s if is_listening else 0)
+        jvm.wait(timeout_s if address.is_file() else 0)
     except subprocess.TimeoutExpired:
         # The process group, because the process may still be one of Spark's scripts.
         os.killpg(jvm.pid, signal.SIGKILL)
         jvm.wait()
+    address.unlink(missing_ok=True)
 
 
 def _write_ivy_settings(scratch: Path) -> Path:
     repository = os.environ.get("BARNABAS_MAVEN_REPOSITORY", _MAVEN_CENTRAL)
     settings = scratch / "ivysettings.xml"
-    settings.write_text(_IVY_SETTINGS.format(root=quoteattr(repository.rstrip("/") + "/")))
+    settings.write_text(_IVY_SETTINGS.format(root=quoteattr(repository.rstrip("/") + "/")), encoding="utf-8")
     return settings

@@ -99,8 +99,9 @@ def test_durations():
 
 def test_a_step_is_said_in_a_line():
     verdict = Verdict("user", "mallory", "spammer", 1.0, "the same text 9 times", 0, 0)
-    entry = Entry(Step.LIMITED, Entity("user", "mallory"), {"producer_byte_rate": 1024}, verdict, "security", 0, 0, 0)
+    limits = {"producer_byte_rate": 1_048_576.0}
+    entry = Entry(Step.LIMITED, Entity("user", "mallory"), limits, verdict, "security", 0, 0, 0)
     assert line_of(entry) == (
-        "limited user=mallory to producer_byte_rate=1024 until 1970-01-01T00:00:00.000Z: "
+        "limited user=mallory to producer_byte_rate=1048576 until 1970-01-01T00:00:00.000Z: "
         "spammer mallory: the same text 9 times"
     )

@@ -2,6 +2,9 @@
 
 import argparse
 
+import pytest
+
+from barnabas.clients.positions import PlanError
 from barnabas.pipeline.commands import generate
 from tests.unit.pipeline.sources.test_feeder import MemoryTopics
 
@@ -20,3 +23,11 @@ def test_a_stream_keeps_its_partitions_if_more_are_added() -> None:
     there_count = sum(map(len, topics.records.values()))
     assert generate._send(plan, arguments, topics) == (count, there_count)
     assert topics.records == whole.records
+
+
+@pytest.mark.parametrize("start", ["1772755200000000", "9999-12-31T23:59", "²"])
+def test_a_stream_whose_times_do_not_exist_is_refused(start: str) -> None:
+    parser = argparse.ArgumentParser()
+    generate.add_options(parser)
+    with pytest.raises(PlanError):
+        generate._plan(parser.parse_args([*OPTIONS, "--start", start]))

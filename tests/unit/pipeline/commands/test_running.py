@@ -1,6 +1,7 @@
 """What signals do to a run, and how lines of several runs are printed."""
 
 import argparse
+import errno
 import io
 import signal
 import sys
@@ -51,6 +52,21 @@ def test_a_signal_before_there_are_batches_ends_all(clock: Clock) -> None:
         signal.raise_signal(signal.SIGTERM)
     assert ended.value.code == 0
     signal.raise_signal(signal.SIGTERM)
+
+
+class FullDisk(io.StringIO):
+    def flush(self) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_under_the_output_ends_no_run(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
+    monkeypatch.setattr(sys, "stdout", FullDisk())
+    monkeypatch.setattr(sys, "stderr", FullDisk())
+    stopper = Stopper()
+    stopper.begin()
+    tell(argparse.Namespace(json=False), "warning", text="load stopped; starting it again in 1 s")
+    signal.raise_signal(signal.SIGTERM)
+    assert stopper.is_stopped()
 
 
 def test_a_line_is_written_whole_so_that_those_of_several_threads_do_not_mix(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,7 +152,7 @@ def test_an_operators_limits_are_kept(world: World):
     for name, value in OPERATORS.items():
         world.operate(MALLORY, name, value)
     assert world.round(accuse()) == [Step.KEPT]
-    assert world.newest().note == "an operator has limited it: consumer_byte_rate=1e+06, producer_byte_rate=1e+06"
+    assert world.newest().note == "an operator has limited it: consumer_byte_rate=1000000, producer_byte_rate=1000000"
     world.now_ms += 2 * HOUR
     assert world.round(accuse()) == []
     for name in OURS:

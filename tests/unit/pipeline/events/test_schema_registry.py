@@ -1,5 +1,8 @@
 """Schemas by their ids: from a folder, from a registry, and from one that fails."""
 
+import os
+import subprocess
+import sys
 from base64 import b64encode
 from pathlib import Path
 
@@ -71,6 +74,16 @@ def test_an_unknown_id_and_a_schema_that_refers_to_others_are_told():
         server.put(7, "string", references=[{"name": "a", "subject": "a", "version": 1}])
         with pytest.raises(NoSuchSchemaError, match="schema 7 refers to others"):
             registry.schema(7)
+
+
+def test_a_folder_is_read_as_utf_8_whatever_the_locale(tmp_path: Path):
+    (tmp_path / "1.avsc").write_text('{"type": "enum", "name": "größe", "symbols": []}', encoding="utf-8")
+    code = "import sys; from barnabas.pipeline.events.schema_registry import SchemaRegistry as R"
+    code += "; print(ascii(R(sys.argv[1]).schema(1).text))"
+    env = os.environ | {"PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    ended = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    assert r"gr\xf6\xdfe" in ended.stdout
 
 
 def test_a_folder_has_a_file_for_each_schema(tmp_path: Path):

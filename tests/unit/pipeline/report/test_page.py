@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 from dataclasses import fields, replace
 from datetime import date, datetime
 from html.parser import HTMLParser
@@ -119,3 +122,11 @@ def test_lags_are_those_with_most_records():
     assert "435 in 30 partitions; the 24 largest lags" in page
     assert "topic-29" in page
     assert "topic-5<" not in page
+
+
+def test_a_report_is_written_as_utf_8_whatever_the_locale(tmp_path):
+    code = "import pathlib, sys; from barnabas.pipeline.commands.report import write_report"
+    code += r"; write_report(pathlib.Path(sys.argv[1]), {}, '', 'Z\xfcrich')"
+    env = os.environ | {"PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "report.html")], env=env, check=True)
+    assert "Zürich" in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -75,6 +75,12 @@ def test_a_run_that_goes_on_failing_is_given_up(clock: Clock):
     assert run.start_count == 2
 
 
+def test_a_stop_waits_for_one_run_at_most(clock: Clock):
+    runs = [LongRun(clock, failure_count=1) for _ in range(3)]
+    supervise(runs, [GIVE_UP_S] * 3, Metrics(), lambda _: None, lambda: runs[0].start_count > 0)
+    assert [each.start_count for each in runs] == [1, 0, 0]
+
+
 class FailingRefresh(LongRun):
     """Its batches succeed, or there is no record to read; its refresh fails after each start."""
 

@@ -1,13 +1,18 @@
 """Looking at brokers: what is asked, what is bounded, and what is said where something can't be asked."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
+import pytest
+
+from barnabas.clients.admin_replicas import Reassignment
 from barnabas.clients.pool import PartitionMetadata, TopicMetadata
 from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.pipeline.sources.broker import MOST_CLIENTS, MOST_LAGS, AskedBrokers, BrokerLook, CannotAskError
-from barnabas.pipeline.sources.broker_metrics import Client
+from barnabas.pipeline.sources.broker_metrics import Client, partition_faults
 
 URL = "http://h:9644/metrics"
 
@@ -160,3 +165,33 @@ def test_brokers_that_do_not_explain_quotas_are_left_alone_and_pages_tell_who_is
         brokers.in_use = answer
         assert ("0:throttle_ms:ann:a" in told(look)) == (answer is not None)
     assert len(warnings) == 1
+
+
+@pytest.mark.parametrize(
+    ("failure", "count"),
+    [
+        (None, 1),
+        (KafkaError(ErrorCode.UNSUPPORTED_VERSION), 2),
+        (KafkaError(ErrorCode.NOT_CONTROLLER), 2),
+        (TimeoutError(), 2),
+    ],
+)
+def test_replicas_that_a_reassignment_adds_are_not_missing(failure: Exception | None, count: int) -> None:
+    class Answers:
+        async def topics(self) -> dict[str, TopicMetadata]:
+            parts = {n: PartitionMetadata(n, 1, [3, 1, 2], [1, 2], ErrorCode.NONE) for n in (0, 1)}
+            return {"t": TopicMetadata("t", ErrorCode.NONE, False, parts)}
+
+        async def reassignments(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Reassignment]:
+            if failure is not None:
+                raise failure
+            assert [*partitions] == [TopicPartition("t", 0), TopicPartition("t", 1)]
+            return {TopicPartition("t", 0): Reassignment([3, 1, 2], [3], [2])}
+
+    class Moving(AskedBrokers):
+        def _admin(self, kind: object, timeout_ms: int = 0) -> Any:
+            return Answers()
+
+    with closing(Moving("127.0.0.1:1")) as brokers:
+        _, lacking = partition_faults(brokers.topics())
+    assert (lacking.value, lacking.examples) == (count, "t-0, t-1" if count == 2 else "t-1")
