@@ -198,10 +198,12 @@ def supervise(
     """
     supervised = [_Supervised(run, patience_s) for run, patience_s in zip(runs, give_up_s, strict=True)]
     try:
-        while not all(each.is_done for each in supervised) and not is_stopped():
+        is_over = False
+        while not is_over and not all(each.is_done for each in supervised):
             for each in supervised:
-                # A step takes 20 s if the cluster does not answer.
-                if not each.is_done and not is_stopped():
+                # Asked before each step, because a step takes 20 s if the cluster does not answer.
+                is_over = is_over or is_stopped()
+                if not is_over and not each.is_done:
                     each.step(warn, metrics)
             time.sleep(_POLL_S)
         for each in supervised:
